@@ -1,0 +1,54 @@
+"""The network that plays: observation bits in, action logits and a value out."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["PolicyValueNet"]
+
+
+class PolicyValueNet(nn.Module):
+    """A multilayer perceptron with a policy head and a value head.
+
+    Args:
+        observation_size: bits of the observation.
+        num_actions: size of the action space.
+        width: units per hidden layer.
+        depth: hidden layers.
+    """
+
+    def __init__(self, observation_size: int, num_actions: int, width: int = 256, depth: int = 2):
+        super().__init__()
+        self.shape = {
+            "observation_size": observation_size,
+            "num_actions": num_actions,
+            "width": width,
+            "depth": depth,
+        }
+        layers: list[nn.Module] = []
+        for i in range(depth):
+            layers += [_orthogonal(observation_size if i == 0 else width, width, 2**0.5), nn.ReLU()]
+        self.body = nn.Sequential(*layers)
+        self.policy = _orthogonal(width, num_actions, 0.01)
+        self.value = _orthogonal(width, 1, 1.0)
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits and values.
+
+        Args:
+            observations: (N, observation_size), int8 bits or floats.
+
+        Returns:
+            Unmasked logits (N, num_actions) and values (N,), float32.
+        """
+        hidden = self.body(observations.to(self.policy.weight.dtype))
+        return self.policy(hidden), self.value(hidden).squeeze(-1)
+
+
+def _orthogonal(inputs: int, outputs: int, gain: float) -> nn.Linear:
+    """A linear layer with orthogonal weights, as PPO implementations start (Huang et al., 2022)."""
+    layer = nn.Linear(inputs, outputs)
+    nn.init.orthogonal_(layer.weight, gain)
+    nn.init.zeros_(layer.bias)
+    return layer

@@ -1,0 +1,74 @@
+"""Choosing among legal actions by logits: one pass over the legal ones only, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fivesthrees_env.kernel.jit import jit
+
+__all__ = ["best_actions", "sample_actions"]
+
+
+def best_actions(logits: np.ndarray, masks: np.ndarray) -> np.ndarray:
+    """The legal action with the largest logit, the first of equal ones.
+
+    Args:
+        logits: (N, actions) float32.
+        masks: (N, actions) int8, at least one 1 in every row.
+
+    Returns:
+        (N,) int64.
+    """
+    actions = np.empty(len(logits), np.int64)
+    _best(logits, masks, actions)
+    return actions
+
+
+def sample_actions(
+    logits: np.ndarray, masks: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw from the softmax over the legal actions.
+
+    Args:
+        logits: (N, actions) float32.
+        masks: (N, actions) int8, at least one 1 in every row.
+        rng: the source of chance: one number per row.
+
+    Returns:
+        Actions (N,) int64 and their log-probabilities (N,) float32.
+    """
+    actions = np.empty(len(logits), np.int64)
+    log_probs = np.empty(len(logits), np.float32)
+    _sample(logits, masks, rng.random(len(logits)), actions, log_probs)
+    return actions, log_probs
+
+
+@jit
+def _best(logits, masks, actions):
+    for i in range(len(logits)):
+        best = -1
+        for a in range(logits.shape[1]):
+            if masks[i, a] and (best < 0 or logits[i, a] > logits[i, best]):
+                best = a
+        actions[i] = best
+
+
+@jit
+def _sample(logits, masks, uniforms, actions, log_probs):
+    for i in range(len(logits)):
+        largest = -np.inf
+        for a in range(logits.shape[1]):
+            if masks[i, a] and logits[i, a] > largest:
+                largest = logits[i, a]
+        total = 0.0
+        for a in range(logits.shape[1]):
+            if masks[i, a]:
+                total += np.exp(logits[i, a] - largest)
+        left = uniforms[i] * total
+        for a in range(logits.shape[1]):
+            if masks[i, a]:
+                actions[i] = a  # the last legal one, should rounding leave a rest
+                left -= np.exp(logits[i, a] - largest)
+                if left < 0.0:
+                    break
+        log_probs[i] = logits[i, actions[i]] - largest - np.log(total)

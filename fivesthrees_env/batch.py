@@ -1,0 +1,267 @@
+"""``MatchBatch``: N matches stepped in place into preallocated arrays.
+
+    >>> batch = MatchBatch(4096, "fives_and_threes-4p", seed=0)
+    >>> for _ in range(1000):
+    ...     batch.step(policy(batch.observations, batch.action_masks))
+
+Match i of a batch seeded s is dealt exactly like ``Match(rules, seed=s + i)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fivesthrees_env.kernel.deal import start_match, start_round
+from fivesthrees_env.kernel.episode import begin
+from fivesthrees_env.kernel.jit import jit
+from fivesthrees_env.kernel.play import is_legal, only_action, play, write_mask
+from fivesthrees_env.kernel.record import MATCH, NONE
+from fivesthrees_env.match import IllegalAction, check_seed
+from fivesthrees_env.observations import Layout, encode
+from fivesthrees_env.opponents import random_actions
+from fivesthrees_env.rewards import add_rewards, check_scheme
+from fivesthrees_env.rules import Rules
+from fivesthrees_env.views import redact_many, redact_table
+
+__all__ = ["EPISODES", "MatchBatch", "check_episode"]
+
+EPISODES = ("match", "round")
+
+
+def check_episode(episode: str) -> bool:
+    """Whether an episode is one round ("round") rather than a whole match ("match").
+
+    Raises:
+        ValueError: for any other name.
+    """
+    if episode not in EPISODES:
+        raise ValueError(f"episode: {episode!r} given; allowed: {', '.join(map(repr, EPISODES))}")
+    return episode == "round"
+
+
+class MatchBatch:
+    """N matches side by side; a finished one starts anew in the same step.
+
+    Attributes:
+        rules, layout: what is played, and where everything is in an observation.
+        observations: (N, layout.size) int8, of the seat to move in each match.
+        action_masks: (N, rules.num_actions) int8, never all zero.
+        seats: (N,) int8, the seat to move.
+        rewards: (N, sides) float32, what the plies of the latest step were worth to each side.
+        dones: (N,) bool, whether the latest step ended the episode (a new one has begun since).
+        winners: (N,) int8, the side that won the match in the latest step, or -1.
+        matches: (N,) of dtype ``MATCH``, the whole truth; agents get ``views``.
+
+    Args:
+        num_matches: N.
+        rules: a ``Rules``, a preset's name or a dict; default: Fives and Threes for four, in pairs.
+        seed: match i begins like ``Match(rules, seed=seed + i)``; None draws one (see ``batch.seed``).
+        episode: "match" (to the target) or "round" (one round from 0 points).
+        skip_forced: knocks, draws and single choices are played by the batch itself, so that a learner
+            sees decisions only; the rewards of the skipped plies are part of the step.
+        reward: "points", "margin" or "win" (see ``rewards.py``).
+        observations, action_masks: arrays to write into instead of own ones, C-contiguous int8.
+    """
+
+    def __init__(
+        self,
+        num_matches: int,
+        rules: Rules | str | Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        episode: str = "match",
+        skip_forced: bool = False,
+        reward: str = "points",
+        observations: np.ndarray | None = None,
+        action_masks: np.ndarray | None = None,
+    ) -> None:
+        if num_matches < 1:
+            raise ValueError(f"num_matches: {num_matches} given; allowed: 1 or more")
+        self.rules = Rules.coerce(rules)
+        self.layout = Layout.of(self.rules)
+        self.num_matches = num_matches
+        self.skip_forced = skip_forced
+        self._stop_after_round = check_episode(episode)
+        self._scheme = check_scheme(reward)
+        self.matches = np.zeros(num_matches, MATCH)
+        self.matches["rules"] = self.rules.record
+        self.seats = np.zeros(num_matches, np.int8)
+        self.rewards = np.zeros((num_matches, self.rules.num_sides), np.float32)
+        self.dones = np.zeros(num_matches, np.bool_)
+        self.winners = np.full(num_matches, NONE, np.int8)
+        self._carried = np.zeros_like(self.rewards)  # of forced plies since the latest step
+        self._views = np.zeros(num_matches, MATCH)
+        self.observations = np.zeros((num_matches, self.layout.size), np.int8)
+        self.action_masks = np.zeros((num_matches, self.rules.num_actions), np.int8)
+        if observations is not None or action_masks is not None:
+            self.bind(observations, action_masks)
+        self.reset(seed)
+
+    def reset(self, seed: int | None = None) -> None:
+        """Start all matches anew; match i is dealt like ``Match(rules, seed=seed + i)``."""
+        self.seed = check_seed(seed)
+        self.dones[:] = False
+        self.winners[:] = NONE
+        self.rewards[:] = 0.0
+        self._carried[:] = 0.0
+        _begin_all(self.matches, self.seed)
+        if self.skip_forced:
+            _skip_all(self.matches, self._stop_after_round, self._scheme, self._carried)
+        self._observe()
+
+    def bind(
+        self, observations: np.ndarray | None = None, action_masks: np.ndarray | None = None
+    ) -> None:
+        """Write into these arrays from now on (a row of a rollout buffer, say) instead of the ones before.
+
+        Raises:
+            ValueError: if an array has another shape, another dtype or gaps.
+        """
+        for name, array in (("observations", observations), ("action_masks", action_masks)):
+            if array is None:
+                continue
+            own = getattr(self, name)
+            if array.shape != own.shape or array.dtype != np.int8 or not array.flags.c_contiguous:
+                raise ValueError(
+                    f"{name}: {array.dtype} {array.shape} given; allowed: C-contiguous int8 {own.shape}"
+                )
+            setattr(self, name, array)
+
+    def step(self, actions: np.ndarray) -> None:
+        """Make one action in each match and write all arrays.
+
+        Args:
+            actions: (N,) whole numbers.
+
+        Raises:
+            IllegalAction: if one is not legal; it names the first such match, and nothing has changed.
+        """
+        actions = self._check_actions(actions)
+        bad = _first_illegal(self.matches, actions)
+        if bad >= 0:
+            legal = np.flatnonzero(self.action_masks[bad]).tolist()
+            raise IllegalAction(f"actions[{bad}]: {actions[bad]} given; allowed in match {bad}: {legal}")
+        _step_all(
+            self.matches,
+            actions,
+            self._stop_after_round,
+            self.skip_forced,
+            self._scheme,
+            self.rewards,
+            self._carried,
+            self.dones,
+            self.winners,
+        )
+        self._observe()
+
+    @property
+    def views(self) -> np.ndarray:
+        """What the seat to move knows in each match: (N,) of dtype ``MATCH``, made when asked for."""
+        if self._views_are_old:
+            redact_many(self._views, self.matches, self.seats)
+            self._views_are_old = False
+        return self._views
+
+    def random_actions(self, rng: np.random.Generator) -> np.ndarray:
+        """A uniformly random legal action for each match: (N,) int64."""
+        return random_actions(self.matches, rng)
+
+    def _observe(self) -> None:
+        _observe_all(
+            self.matches, self.layout.places, self.observations, self.action_masks, self.seats
+        )
+        self._views_are_old = True
+
+    def _check_actions(self, actions: np.ndarray) -> np.ndarray:
+        array = np.asarray(actions)
+        if array.shape != (self.num_matches,) or array.dtype.kind not in "iu":
+            raise IllegalAction(
+                f"actions: {array.dtype} {array.shape} given; "
+                f"allowed: whole numbers of shape ({self.num_matches},)"
+            )
+        return array.astype(np.int64, copy=False)
+
+
+@jit
+def _begin_all(matches, seed):
+    for i in range(matches.size):
+        begin(matches[i], seed + i)
+
+
+@jit
+def _first_illegal(matches, actions):
+    for i in range(matches.size):
+        if not is_legal(matches[i], actions[i]):
+            return i
+    return -1
+
+
+@jit
+def _ply(match, action, stop_after_round, scheme, rewards, i):
+    """One action, its rewards, the next deal; returns whether the episode ended."""
+    play(match, action)
+    add_rewards(match, scheme, rewards, i)
+    if match.over or (stop_after_round and match.event.round_end):
+        return True
+    if match.event.round_end:
+        start_round(match)
+    return False
+
+
+@jit
+def _skip_forced(match, stop_after_round, scheme, rewards, i):
+    """Play on while there is no choice; returns whether the episode ended."""
+    while True:
+        action = only_action(match)
+        if action < 0:
+            return False
+        if _ply(match, action, stop_after_round, scheme, rewards, i):
+            return True
+
+
+@jit
+def _open_episode(match, stop_after_round, scheme, carried, i):
+    """Forced plies at the start of an episode. One without any decision is passed over."""
+    if _skip_forced(match, stop_after_round, scheme, carried, i):
+        carried[i] = 0.0
+        start_match(match)
+
+
+@jit
+def _skip_all(matches, stop_after_round, scheme, carried):
+    for i in range(matches.size):
+        _open_episode(matches[i], stop_after_round, scheme, carried, i)
+
+
+@jit
+def _step_all(
+    matches, actions, stop_after_round, skip_forced, scheme, rewards, carried, dones, winners
+):
+    for i in range(matches.size):
+        match = matches[i]
+        for side in range(rewards.shape[1]):
+            rewards[i, side] = carried[i, side]
+            carried[i, side] = 0.0
+        done = _ply(match, actions[i], stop_after_round, scheme, rewards, i)
+        if skip_forced and not done:
+            done = _skip_forced(match, stop_after_round, scheme, rewards, i)
+        dones[i] = done
+        winners[i] = match.winner if done else NONE
+        if done:
+            start_match(match)
+            if skip_forced:
+                _open_episode(match, stop_after_round, scheme, carried, i)
+
+
+@jit
+def _observe_all(matches, places, observations, masks, seats):
+    """What the seat to move sees and may do, in each match."""
+    view = np.zeros(1, MATCH)  # working memory
+    view[0].rules = matches[0].rules
+    for i in range(matches.size):
+        redact_table(view[0], matches[i], np.int64(matches[i].seat))
+        encode(view[0], places, observations[i])
+        write_mask(view[0], masks[i])
+        seats[i] = matches[i].seat

@@ -1,0 +1,219 @@
+"""One ply: what is legal, and what it does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fivesthrees_env.kernel.deal import clear_event
+from fivesthrees_env.kernel.jit import jit, lowest_bit
+from fivesthrees_env.kernel.layout import (
+    can_lay,
+    count_after,
+    end_count,
+    join,
+    playable,
+    shown_values,
+    tile_bit,
+)
+from fivesthrees_env.kernel.record import DRAW, KNOCK, LEAD, NONE, PLAY
+from fivesthrees_env.kernel.settle import (
+    BONUS_ONE,
+    credit,
+    end_round_blocked,
+    end_round_out,
+    going_out_bonus,
+    goes_out,
+    is_blocked,
+    placement_points,
+    refusal,
+    side_of,
+)
+from fivesthrees_env.tiles import HIGH, LOW
+
+
+@jit
+def draw_action(match):
+    """The id of drawing, where the game has it: right after the placements."""
+    return np.int64(match.rules.num_ends) * match.rules.num_tiles
+
+
+@jit
+def knock_action(match):
+    """The id of knocking: the last one."""
+    return draw_action(match) + match.rules.draw
+
+
+@jit
+def may_draw(match):
+    """Whether the boneyard can be drawn from at all (AF-7)."""
+    return match.rules.draw and match.undealt > match.rules.boneyard_floor
+
+
+@jit
+def is_legal(match, action):
+    """Whether the seat to move may take an action (FT-5 to FT-8, FT-14, AF-7)."""
+    if match.over or action < 0 or action > knock_action(match):
+        return False
+    if action < draw_action(match):
+        end, tile = divmod(action, np.int64(match.rules.num_tiles))
+        return (playable(match, match.seat, end) & tile_bit(tile)) != 0
+    if can_lay(match, match.seat):
+        return False
+    return may_draw(match) == (action != knock_action(match))
+
+
+@jit
+def only_action(match):
+    """The legal action of the seat to move where it has just one, NONE where it has a choice."""
+    action = np.int64(NONE)
+    for end in range(match.rules.num_ends):
+        tiles = playable(match, match.seat, end)
+        if tiles:
+            if action >= 0 or (tiles & (tiles - np.uint64(1))) != 0:
+                return np.int64(NONE)
+            action = end * np.int64(match.rules.num_tiles) + np.int64(lowest_bit(tiles))
+    if action >= 0:
+        return action
+    return draw_action(match) if may_draw(match) else knock_action(match)
+
+
+@jit
+def write_mask(match, mask):
+    """Set mask[action] to 1 for every legal action, to 0 for the others; all 0 once the match is over."""
+    mask[:] = 0
+    if match.over:
+        return
+    found = False
+    for end in range(match.rules.num_ends):
+        tiles = playable(match, match.seat, end)
+        start = end * np.int64(match.rules.num_tiles)
+        while tiles:
+            mask[start + lowest_bit(tiles)] = 1
+            tiles &= tiles - np.uint64(1)
+            found = True
+    if not found:
+        mask[draw_action(match) if may_draw(match) else knock_action(match)] = 1
+
+
+@jit
+def play(match, action):
+    """Make a legal action: `match.event` tells what it did; a finished round is not yet dealt anew."""
+    clear_event(match)
+    match.event.ply.seat = match.seat
+    if action < draw_action(match):
+        end, tile = divmod(action, np.int64(match.rules.num_tiles))
+        lay(match, tile, end)
+    elif action == knock_action(match):
+        knock(match)
+    else:
+        draw(match)
+    match.history[match.num_plies] = match.event.ply
+    match.num_plies += 1
+
+
+@jit
+def lay(match, tile, end):
+    """Lay a tile, count the ends, score the event, see whether the round is over."""
+    seat, ply = match.seat, match.event.ply
+    side = side_of(match, seat)
+    ply.kind = LEAD if match.placed == 0 else PLAY
+    ply.tile, ply.end = tile, end
+    note_laid_tile(match, tile)
+    match.hands[seat] &= ~tile_bit(tile)
+    match.laid[seat] |= tile_bit(tile)
+    match.held[seat] -= 1
+    match.must_lead = NONE
+    join(match, tile, end)
+    ply.count = end_count(match)
+    points = placement_points(match, np.int64(ply.count))  # FT-9
+    out = match.held[seat] == 0 and goes_out(match, seat)
+    if out:
+        points += going_out_bonus(match, side)  # FT-22: one event
+    ply.offered = points
+    ply.reason = refusal(match, side, points, ply.kind == LEAD)
+    if ply.reason == 0:
+        match.event.accepted = points
+        credit(match, side, points)
+    match.knocks = 0
+    if out:
+        end_round_out(match, seat)  # FT-19: before the block is looked at
+    elif not match.over:
+        pass_turn(match)
+
+
+@jit
+def accepted_points(match, tile, end):
+    """Points that the score would take for a legal placement of the seat to move.
+
+    Only what that seat can know: pips of other hands (AF-8) are left out, so a view may be asked, too.
+    """
+    seat = match.seat
+    points = placement_points(match, count_after(match, tile, end))
+    if match.rules.going_out == BONUS_ONE and match.held[seat] == 1 and goes_out(match, seat):
+        points += 1
+    if refusal(match, side_of(match, seat), points, match.placed == 0):
+        return 0
+    return points
+
+
+@jit
+def knock(match):
+    """Pass because nothing fits (FT-14)."""
+    match.event.ply.kind = KNOCK
+    note_failure(match)
+    match.knocks += 1
+    pass_turn(match)
+
+
+@jit
+def draw(match):
+    """Take the next tile of the boneyard; the turn goes on (AF-7)."""
+    seat = match.seat
+    match.event.ply.kind = DRAW
+    note_failure(match)
+    tile = match.deck[match.rules.num_tiles - match.undealt]
+    match.undealt -= 1
+    match.hands[seat] |= tile_bit(tile)
+    match.held[seat] += 1
+    for value in range(match.rules.highest + 1):
+        match.newer[seat, value] += 1
+    if is_blocked(match):
+        end_round_blocked(match)  # AF-9: the last draw may block
+
+
+@jit
+def pass_turn(match):
+    """The next seat that holds tiles is to move (FT-15), unless nobody can (FT-18)."""
+    if is_blocked(match):
+        end_round_blocked(match)
+        return
+    seat = match.seat
+    while True:
+        seat = (seat + 1) % match.rules.num_players
+        if match.held[seat] > 0:
+            break
+    match.seat = seat
+
+
+@jit
+def note_failure(match):
+    """Everybody sees that the seat holds none of the values that the ends show."""
+    seat, values = match.seat, shown_values(match)
+    match.lacks[seat] |= values
+    for value in range(match.rules.highest + 1):
+        if values >> value & 1:
+            match.newer[seat, value] = 0
+
+
+@jit
+def note_laid_tile(match, tile):
+    """A laid tile was one of those drawn since a failure, if nothing else can have been laid."""
+    if not match.rules.draw:
+        return
+    seat = match.seat
+    just_drawn = match.num_plies > 0 and match.history[match.num_plies - 1].kind == DRAW
+    for value in range(match.rules.highest + 1):
+        newer = match.newer[seat, value]
+        if newer > 0 and (just_drawn or value == LOW[tile] or value == HIGH[tile]):
+            newer -= 1
+        match.newer[seat, value] = min(newer, match.held[seat] - 1)

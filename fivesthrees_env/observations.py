@@ -1,0 +1,237 @@
+"""Observations: a view as a flat vector of bits with named slices, and as a history of plies.
+
+    >>> layout = Layout.of(Rules.preset("fives_and_threes-4p"))
+    >>> layout.size, layout["hand"]
+    (354, slice(0, 28, None))
+
+Seats are counted from the viewer (0), clockwise; sides from the viewer's side (0).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+
+from fivesthrees_env.kernel.jit import jit, lowest_bit
+from fivesthrees_env.kernel.layout import end_count
+from fivesthrees_env.kernel.record import MAX_PLIES
+from fivesthrees_env.rules import Rules
+
+__all__ = ["HISTORY_COLUMNS", "Layout", "Slice", "encode_history", "encode_many"]
+
+# Positions of the slices, in the order of _parts(): how the encoder addresses them.
+_HAND, _LAID, _LACKS, _ENDS, _END_DOUBLE, _COUNT, _HELD, _TO_MOVE, _OPENER, _NEEDED = range(10)
+_SPINNER, _NEWER, _UNDEALT = range(10, 13)
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One named part of the observation."""
+
+    name: str
+    start: int
+    shape: tuple[int, ...]
+    meaning: str
+
+    @property
+    def size(self) -> int:
+        """Number of bits."""
+        return int(np.prod(self.shape))
+
+    @property
+    def slice(self) -> slice:
+        """Where the bits are."""
+        return slice(self.start, self.start + self.size)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything is in the observation of some rules.
+
+    Attributes:
+        rules: the rules that it belongs to.
+        slices: the parts in order, without gaps.
+    """
+
+    rules: Rules
+    slices: tuple[Slice, ...]
+
+    @staticmethod
+    @cache
+    def of(rules: Rules) -> Layout:
+        """The layout for these rules."""
+        slices, start = [], 0
+        for name, shape, meaning in _parts(rules):
+            part = Slice(name, start, shape, meaning)
+            if part.size:
+                slices.append(part)
+                start += part.size
+        return Layout(rules, tuple(slices))
+
+    @cached_property
+    def size(self) -> int:
+        """Length of the observation."""
+        return self.slices[-1].slice.stop
+
+    def __getitem__(self, name: str) -> slice:
+        """Where the slice of that name is."""
+        return self._by_name(name).slice
+
+    def named(self, observation: np.ndarray) -> dict[str, np.ndarray]:
+        """Views of an observation (..., size), by name, each (..., *shape): the same memory."""
+        lead = observation.shape[:-1]
+        return {s.name: observation[..., s.slice].reshape(lead + s.shape) for s in self.slices}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Twelve hex digits that are equal exactly for equal names, places and shapes."""
+        text = repr([(s.name, s.start, s.shape) for s in self.slices])
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def table(self) -> str:
+        """The documentation table (Markdown), made from this layout."""
+        rows = ["| bits | slice | shape | a bit is set where |", "|---|---|---|---|"]
+        for s in self.slices:
+            shape = " × ".join(map(str, s.shape))
+            rows.append(f"| {s.start}–{s.slice.stop - 1} | `{s.name}` | {shape} | {s.meaning} |")
+        return "\n".join(rows)
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """What the encoder reads: (slices, 2) int64, the first bit and the bits per row of each slice."""
+        present = {s.name: s for s in self.slices}
+        rows = [present.get(part[0]) for part in _parts(self.rules)]
+        return np.array([(s.start, s.size // s.shape[0]) if s else (0, 0) for s in rows], np.int64)
+
+    def _by_name(self, name: str) -> Slice:
+        for part in self.slices:
+            if part.name == name:
+                return part
+        raise KeyError(f"no slice {name!r}; there are: {', '.join(s.name for s in self.slices)}")
+
+
+def _parts(rules: Rules) -> list[tuple[str, tuple[int, ...], str]]:
+    """Every possible slice in order: name, shape, meaning. A shape with a zero means "not in this game"."""
+    n, tiles, values = rules.num_players, rules.num_tiles, rules.highest + 1
+    undealt = tiles - rules.hand_size * n
+    drawable = undealt - rules.boneyard_floor if rules.draw else 0
+    spinners = int(rules.spinner)
+    return [
+        ("hand", (tiles,), "the viewer holds the tile"),
+        ("laid", (n, tiles), "the seat has laid the tile in this round"),
+        ("lacks", (n - 1, values), "the seat (1 …) has shown that it lacks the value"),
+        ("ends", (rules.num_ends, values), "the end is open and shows the value"),
+        ("end_double", (rules.num_ends,), "what lies at the end is a double, not yet covered"),
+        ("count", (max_count(rules) + 1,), "the ends add up to this many pips"),
+        ("held", (n, rules.hand_size + drawable + 1), "the seat holds this many tiles"),
+        ("to_move", (n,), "it is the seat's turn"),
+        ("opener", (n,), "the seat led the round"),
+        (
+            "needed",
+            (rules.num_sides, -(-rules.target // rules.score_unit)),
+            f"the side needs {rules.score_unit} × (1 …) points to reach the target",
+        ),
+        ("spinner", (spinners * values,), "the spinner has this value"),
+        (
+            "newer",
+            ((n - 1) * int(rules.draw), values),
+            "the seat has drawn tiles since it showed that it lacked the value",
+        ),
+        ("undealt", ((undealt + 1) * int(rules.draw),), "the boneyard has this many tiles"),
+    ]
+
+
+def max_count(rules: Rules) -> int:
+    """An upper bound of the end count, in pips: all ends different doubles (one bare double at least 2h)."""
+    ends = 4 if rules.spinner else 2
+    return sum(2 * max(rules.highest - i, 0) for i in range(ends))
+
+
+@jit
+def encode(view, places, row):
+    """Write the observation of one view into a row of int8, (size,)."""
+    row[:] = 0
+    rules = view.rules
+    _scatter(row, _at(places, _HAND, 0), view.hands[0])
+    for r in range(rules.num_players):
+        _scatter(row, _at(places, _LAID, r), view.laid[r])
+        row[_at(places, _HELD, r) + view.held[r]] = 1
+        if r > 0:
+            _scatter(row, _at(places, _LACKS, r - 1), np.uint64(view.lacks[r]))
+    if view.placed:
+        row[_at(places, _COUNT, 0) + end_count(view)] = 1
+    for end in range(rules.num_ends):
+        if view.ends[end] >= 0:
+            row[_at(places, _ENDS, end) + view.ends[end]] = 1
+            row[_at(places, _END_DOUBLE, 0) + end] = _is_double_end(view, end)
+    row[_at(places, _TO_MOVE, 0) + view.seat] = 1
+    row[_at(places, _OPENER, 0) + view.opener] = 1
+    for side in range(rules.num_sides):
+        needed = np.int64(rules.target) - view.scores[side]
+        if needed > 0:
+            units = (needed + rules.score_unit - 1) // rules.score_unit
+            row[_at(places, _NEEDED, side) + units - 1] = 1
+    if rules.spinner and view.spinner >= 0:
+        row[_at(places, _SPINNER, 0) + view.spinner] = 1
+    if rules.draw:
+        row[_at(places, _UNDEALT, 0) + view.undealt] = 1
+        for r in range(1, rules.num_players):
+            for value in range(rules.highest + 1):
+                row[_at(places, _NEWER, r - 1) + value] = view.newer[r, value] > 0
+
+
+@jit
+def _at(places, part, i):
+    """First bit of row i of a slice."""
+    return places[part, 0] + i * places[part, 1]
+
+
+@jit
+def _scatter(row, start, mask):
+    """Set ``row[start + i]`` for every bit i of a mask."""
+    while mask:
+        row[start + lowest_bit(mask)] = 1
+        mask &= mask - np.uint64(1)
+
+
+@jit
+def _is_double_end(view, end):
+    """A double lies open at the end: it counts both halves, unless it lies alone (FT-10, FT-11)."""
+    return view.weights[end] == 2 or (view.placed == 1 and view.ends[0] == view.ends[1])
+
+
+@jit
+def encode_many(views, places, rows):
+    """Write the observations of views (N,) into rows (N, size) of int8."""
+    for i in range(views.size):
+        encode(views[i], places, rows[i])
+
+
+HISTORY_COLUMNS = ("seat", "kind", "tile", "end", "count", "offered", "accepted")
+
+
+def encode_history(views: np.ndarray, length: int | None = None) -> np.ndarray:
+    """The plies of the running round, in order, for sequence models.
+
+    Args:
+        views: (N,) of dtype ``MATCH``.
+        length: number of rows; a longer history keeps its latest plies. Default: the longest of these views.
+
+    Returns:
+        (N, length, 7) int16 with the columns of ``HISTORY_COLUMNS``: the seat counted from the viewer; the
+        kind (0 lead, 1 play, 2 knock, 3 draw); tile index; end; end count in pips; points offered; points
+        accepted. -1 stands for "no tile", "no end" and for rows past the history.
+    """
+    plies = views["num_plies"].astype(np.int64)
+    length = int(plies.max(initial=0)) if length is None else length
+    first = np.maximum(plies - length, 0)
+    wanted = first[:, None] + np.arange(length)
+    taken = np.take_along_axis(views["history"], np.minimum(wanted, MAX_PLIES - 1), axis=1)
+    columns = [taken[name].astype(np.int16) for name in HISTORY_COLUMNS[:-1]]
+    columns.append(np.where(taken["reason"] == 0, taken["offered"], 0).astype(np.int16))
+    history = np.stack(columns, axis=-1)
+    history[wanted >= plies[:, None]] = -1
+    return history

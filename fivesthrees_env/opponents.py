@@ -1,0 +1,170 @@
+"""The ``Agent`` protocol, and the opponents that the environments themselves need: random and greedy.
+
+An agent gets views, so it cannot see what its seat may not see. Everything that plays answers the same call.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from fivesthrees_env.kernel.jit import count_bits, jit, lowest_bit
+from fivesthrees_env.kernel.layout import playable
+from fivesthrees_env.kernel.play import accepted_points, draw_action, knock_action, may_draw, write_mask
+from fivesthrees_env.kernel.random import below, seed_stream
+from fivesthrees_env.kernel.record import MATCH
+from fivesthrees_env.rules import Rules
+from fivesthrees_env.tiles import PIPS
+
+__all__ = [
+    "Agent",
+    "GreedyAgent",
+    "RandomAgent",
+    "action_masks",
+    "opponent",
+    "random_actions",
+]
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Anything that plays: scripted, searching, neural, human."""
+
+    name: str
+
+    def act(self, views: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Choose for a batch of views in which the viewer, seat 0, is to move.
+
+        Args:
+            views: (N,) of dtype ``MATCH``; an agent must not change them.
+            rng: the only source of chance.
+
+        Returns:
+            (N,) int64: a legal action for each view.
+        """
+        ...
+
+
+class RandomAgent:
+    """Any legal action, all equally likely."""
+
+    name = "random"
+
+    def act(self, views: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """See ``Agent.act``."""
+        return random_actions(views, rng)
+
+
+class GreedyAgent:
+    """The placement whose event the score takes most points of now; ties go to the heavier tile."""
+
+    name = "greedy"
+
+    def act(self, views: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """See ``Agent.act``; among equally heavy tiles the one with the larger half, then the first end."""
+        actions = np.empty(len(views), np.int64)
+        _act_greedily(views, actions)
+        return actions
+
+
+def random_actions(records: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A uniformly random legal action for each match or view (N,): (N,) int64."""
+    actions = np.empty(len(records), np.int64)
+    _act_randomly(records, _stream(rng), actions)
+    return actions
+
+
+def action_masks(records: np.ndarray) -> np.ndarray:
+    """1 for every legal action of the seat to move, for each match or view (N,): (N, actions) int8."""
+    masks = np.empty((len(records), Rules.from_record(records["rules"][0]).num_actions), np.int8)
+    _write_masks(records, masks)
+    return masks
+
+
+def opponent(agent: Agent | str) -> Agent:
+    """An agent object as it is, or one of the built-in ones by name ("random", "greedy").
+
+    Raises:
+        ValueError: for any other name.
+        TypeError: for an object without ``name`` and ``act``.
+    """
+    built_in = {cls.name: cls for cls in (RandomAgent, GreedyAgent)}
+    if isinstance(agent, str):
+        if agent not in built_in:
+            raise ValueError(
+                f"opponent: {agent!r} given; allowed: an Agent or one of "
+                f"{', '.join(map(repr, built_in))} (more: agents.load(name_or_path) in a checkout)"
+            )
+        return built_in[agent]()
+    if not isinstance(agent, Agent):
+        raise TypeError(f"opponent: {agent!r} given; allowed: an Agent (name, act) or a name")
+    return agent
+
+
+def _stream(rng: np.random.Generator) -> np.ndarray:
+    """A record whose random stream starts where `rng` says: how kernel code draws."""
+    stream = np.zeros(1, MATCH)
+    _seed(stream, rng.integers(2**63))
+    return stream
+
+
+@jit
+def _seed(stream, seed):
+    seed_stream(stream[0], seed)
+
+
+@jit
+def random_action(match, stream):
+    """A uniformly random legal action of the seat to move; `stream` is a record to draw from."""
+    choices = 0
+    for end in range(match.rules.num_ends):
+        choices += count_bits(playable(match, match.seat, end))
+    if choices == 0:
+        return draw_action(match) if may_draw(match) else knock_action(match)
+    choice = below(stream, choices)
+    for end in range(match.rules.num_ends):
+        tiles = playable(match, match.seat, end)
+        here = np.int64(count_bits(tiles))
+        if choice < here:
+            for _ in range(choice):
+                tiles &= tiles - np.uint64(1)
+            return end * np.int64(match.rules.num_tiles) + np.int64(lowest_bit(tiles))
+        choice -= here
+    return knock_action(match)
+
+
+@jit
+def greedy_action(match):
+    """The legal action with the most accepted points, then pips, then the larger tile, then first end."""
+    best = draw_action(match) if may_draw(match) else knock_action(match)
+    best_rank = np.int64(-1)
+    for end in range(match.rules.num_ends):
+        tiles = playable(match, match.seat, end)
+        while tiles:
+            tile = np.int64(lowest_bit(tiles))
+            tiles &= tiles - np.uint64(1)
+            rank = (accepted_points(match, tile, end) * 32 + PIPS[tile]) * 64 + tile
+            if rank > best_rank:
+                best, best_rank = end * np.int64(match.rules.num_tiles) + tile, rank
+    return best
+
+
+@jit
+def _write_masks(records, masks):
+    for i in range(records.size):
+        write_mask(records[i], masks[i])
+
+
+@jit
+def _act_randomly(views, stream, actions):
+    for i in range(views.size):
+        actions[i] = random_action(views[i], stream[0])
+
+
+@jit
+def _act_greedily(views, actions):
+    scratch = np.empty(1, MATCH)
+    for i in range(views.size):
+        scratch[0] = views[i]  # looking ahead lays tiles for a moment; the caller's views stay untouched
+        actions[i] = greedy_action(scratch[0])

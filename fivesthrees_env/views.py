@@ -1,0 +1,128 @@
+"""``redact``: the one gate that hidden information passes.
+
+A *view* is a match record with everything erased that its viewer may not know (other hands, the order of the
+deck, the random stream) and with seats and sides turned so that the viewer is seat 0, side 0. Observations,
+agents, renderers and servers read views, never matches.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fivesthrees_env.kernel.jit import jit
+from fivesthrees_env.kernel.record import MATCH, NONE, PLY
+from fivesthrees_env.kernel.settle import side_of
+
+__all__ = ["redact", "redact_many", "reveal"]
+
+_NO_PLY = np.zeros(1, PLY)
+
+
+def redact(matches: np.ndarray, seat: int) -> np.ndarray:
+    """What one seat knows of a match.
+
+    Args:
+        matches: a batch of one match: (1,) of dtype ``MATCH``.
+        seat: the viewer.
+
+    Returns:
+        A new batch of one view: (1,) of dtype ``MATCH``.
+    """
+    views = np.zeros(1, MATCH)
+    redact_many(views, matches, np.array([seat], np.int64))
+    return views
+
+
+def reveal(matches: np.ndarray) -> np.ndarray:
+    """A copy of matches with all hands open, but without the deck and the random stream.
+
+    For spectators, pictures of finished play and central critics; no agent is ever handed this.
+    """
+    views = matches.copy()
+    for name in ("deck", "key", "counter"):
+        views[name] = 0
+    return views
+
+
+@jit
+def redact_many(views, matches, seats):
+    """Write ``views[i]``, what seat ``seats[i]`` knows of ``matches[i]``: all three (N,)."""
+    for i in range(matches.size):
+        view, match, seat = views[i], matches[i], np.int64(seats[i])
+        view.rules = match.rules
+        redact_history(view, match, seat)
+        redact_table(view, match, seat)
+
+
+@jit
+def redact_table(view, match, seat):
+    """The table, as one seat sees it: all of a view but the history and the constant rules."""
+    n = np.int64(match.rules.num_players)
+    for r in range(n):
+        s = seated(match, seat, r)
+        view.hands[r] = match.hands[s] if r == 0 else np.uint64(0)
+        view.laid[r] = match.laid[s]
+        view.lacks[r] = match.lacks[s]
+        view.held[r] = match.held[s]
+        for value in range(match.rules.highest + 1):
+            view.newer[r, value] = match.newer[s, value]
+    sides = np.int64(match.rules.num_sides)
+    own = side_of(match, seat)
+    for k in range(sides):
+        view.scores[k] = match.scores[(own + k) % sides]
+    for end in range(4):
+        view.ends[end] = match.ends[end]
+        view.weights[end] = match.weights[end]
+    view.seat = turned(match, seat, match.seat)
+    view.opener = turned(match, seat, match.opener)
+    view.must_lead = match.must_lead if match.seat == seat else NONE
+    view.placed = match.placed
+    view.num_plies = match.num_plies
+    view.knocks = match.knocks
+    view.spinner = match.spinner
+    view.spinner_free = match.spinner_free
+    view.undealt = match.undealt
+    view.round_winner = NONE
+    if match.round_winner != NONE:
+        view.round_winner = turned(match, seat, match.round_winner)
+    view.over = match.over
+    view.winner = turned_side(match, seat, match.winner)
+    view.round_index = match.round_index
+    view.event = match.event
+    view.event.ply.seat = turned(match, seat, match.event.ply.seat)
+    view.event.settled_side = turned_side(match, seat, match.event.settled_side)
+    view.key = view.counter = 0
+
+
+@jit
+def redact_history(view, match, seat):
+    """The plies of the round; the deck stays erased."""
+    for ply in range(match.num_plies, view.num_plies):  # left over from an earlier use of the view
+        view.history[ply] = _NO_PLY[0]
+    for ply in range(match.num_plies):
+        view.history[ply] = match.history[ply]
+        view.history[ply].seat = turned(match, seat, match.history[ply].seat)
+    for i in range(match.rules.num_tiles):
+        view.deck[i] = 0
+
+
+@jit
+def seated(match, viewer, r):
+    """The seat that sits r places to the left of the viewer."""
+    return (viewer + r) % np.int64(match.rules.num_players)
+
+
+@jit
+def turned(match, viewer, seat):
+    """How many places to the left of the viewer a seat sits."""
+    n = np.int64(match.rules.num_players)
+    return (np.int64(seat) - viewer + n) % n
+
+
+@jit
+def turned_side(match, viewer, side):
+    """A side, counted from the viewer's; NONE stays NONE."""
+    if side == NONE:
+        return np.int64(NONE)
+    sides = np.int64(match.rules.num_sides)
+    return (np.int64(side) - side_of(match, viewer) + sides) % sides

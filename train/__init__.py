@@ -1,0 +1,1 @@
+"""Everything that learns or measures: ``train.ppo``, ``train.evaluate``."""
