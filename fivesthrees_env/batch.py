@@ -111,6 +111,34 @@ class MatchBatch:
             _skip_all(self.matches, self._stop_after_round, self._scheme, self._carried)
         self._observe()
 
+    def state_dict(self) -> dict[str, np.ndarray]:
+        """All that a continuation needs, as plain arrays; with ``load_state_dict`` it goes on identically."""
+        return {
+            "matches": self.matches.view(np.uint8).reshape(self.num_matches, -1).copy(),
+            "carried": self._carried.copy(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take on a state from ``state_dict()``.
+
+        Raises:
+            ValueError: if it belongs to another number of matches, other rules or another version.
+        """
+        raw = np.ascontiguousarray(state["matches"], np.uint8)
+        if raw.shape != (self.num_matches, MATCH.itemsize):
+            raise ValueError(
+                f"matches: {raw.shape} given; allowed: {(self.num_matches, MATCH.itemsize)}"
+            )
+        matches = raw.reshape(-1).view(MATCH)
+        if (matches["rules"] != self.rules.record).any():
+            raise ValueError("matches: of other rules than this batch")
+        self.matches[:] = matches
+        self._carried[:] = state["carried"]
+        self.dones[:] = False
+        self.winners[:] = NONE
+        self.rewards[:] = 0.0
+        self._observe()
+
     def bind(
         self, observations: np.ndarray | None = None, action_masks: np.ndarray | None = None
     ) -> None:

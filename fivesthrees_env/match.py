@@ -1,35 +1,56 @@
 """``Match``: one match, for people, tests and search.
 
-    >>> match = Match(Rules.fives_and_threes(num_players=2), seed=7)
-    >>> while not match.over:
-    ...     event = match.play(match.legal_actions()[0])
-    >>> Match.replay(match.record()).scores == match.scores
-    True
+>>> match = Match(Rules.fives_and_threes(num_players=2), seed=7)
+>>> while not match.over:
+...     event = match.play(match.legal_actions()[0])
+>>> Match.replay(match.record()).scores == match.scores
+True
 """
 
 from __future__ import annotations
 
 import operator
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
+import numba
 import numpy as np
 
 from fivesthrees_env.kernel.deal import deal, deal_next, lead_with_highest, shuffle, start_match
-from fivesthrees_env.kernel.episode import begin_one, play_one
+from fivesthrees_env.kernel.episode import begin
 from fivesthrees_env.kernel.jit import jit
-from fivesthrees_env.kernel.play import write_mask
-from fivesthrees_env.kernel.record import MATCH, NONE
+from fivesthrees_env.kernel.play import is_legal, play, write_mask
+from fivesthrees_env.kernel.record import EVENT, MATCH, MAX_SEATS, NONE
 from fivesthrees_env.rules import Rules
 from fivesthrees_env.table import END_NAMES, Event, Table
-from fivesthrees_env.tiles import HIGH, LOW, Tile, tile_index, tile_name
+from fivesthrees_env.tiles import HIGH, LOW, MAX_TILES, Tile, mask_to_tiles, tile_index, tile_name
 from fivesthrees_env.views import redact
 
 __all__ = ["DealError", "IllegalAction", "Match", "RecordError", "check_seed"]
 
 RECORD_FORMAT = "fivesthrees-match-1"
 
+# What ``Match.advance`` tells in one number: the seat to move next, and these.
+SEAT, PAID, ROUND_OVER, MATCH_OVER = 7, 8, 16, 32
+_ILLEGAL = -1
+
+#: One ply and one deal as a match notes them; events and records are made from these on demand.
+_PLIED = np.dtype([("event", EVENT), ("action", "i2")], align=True)
+_DEALT = np.dtype(
+    [
+        ("hands", "u8", (MAX_SEATS,)),
+        ("first_ply", "i4"),
+        ("scores", "i2", (MAX_SEATS,)),
+        ("opener", "i1"),
+        ("undealt", "i1"),
+        ("deck", "i1", (MAX_TILES,)),
+    ],
+    align=True,
+)
+
+_WHOLE_NUMBERS = {int, *(np.dtype(code).type for code in "bhilqBHILQ")}
 _AS_SHUFFLED = np.zeros(0, np.int8)
 
 
@@ -48,12 +69,12 @@ class RecordError(ValueError):
 class Match(Table):
     """One match: play it, copy it, set up a position, record and replay it.
 
-    Reads like a ``Table`` (``seat``, ``scores``, ``hands``, ``line``, ``ends``, ``count``, ...). All hands are
-    open here; what a seat may know is ``view(seat)``.
+    Reads like a ``Table`` (``seat``, ``scores``, ``hands``, ``line``, ``ends``, ``count``, ...).
+    All hands are open here; what a seat may know is ``view(seat)``.
 
     Args:
         rules: a ``Rules``, a preset's name or a dict; default: Fives and Threes for four, in pairs.
-        seed: 0 to 2**63 - 1; the same seed gives the same deals. None draws one (see ``match.seed``).
+        seed: 0 to 2**63 - 1; the same seed gives the same deals. None draws one (``match.seed``).
     """
 
     def __init__(
@@ -64,49 +85,75 @@ class Match(Table):
         records = np.zeros(1, MATCH)
         records["rules"] = rules.record
         super().__init__(records, rules)
-        begin_one(records, self.seed)
-        self.events: list[Event] = []
-        self._mask = np.zeros(rules.num_actions, np.int8)
-        self._rounds: list[dict[str, Any]] = []
-        self._decks: list[np.ndarray] = []  # how later rounds are dealt, where that is not left to chance
-        self._note_round()
+        self._num_actions = rules.num_actions
+        self._decks: list[np.ndarray] = []  # of later rounds, where they are not left to chance
+        self._plies, self._deals = np.zeros(64, _PLIED), np.zeros(8, _DEALT)
+        self._num_plies, self._num_deals = 0, 1
+        self._events: list[Event] = []
+        _begin(records, self.seed, self._deals)
 
     # --------------------------------------------------------------- playing
 
     def action_mask(self) -> np.ndarray:
-        """1 for every legal action of the seat to move: (num_actions,) int8; all 0 once it is over."""
-        _write_mask(self.records, self._mask)
-        return self._mask.copy()
+        """1 for every legal action of the seat to move: (num_actions,) int8; all 0 at the end."""
+        mask = np.empty(self._num_actions, np.int8)
+        _write_mask(self.records, mask)
+        return mask
 
     def legal_actions(self) -> np.ndarray:
         """Ids of the legal actions of the seat to move, ascending."""
         return np.flatnonzero(self.action_mask())
 
     def play(self, action: int) -> Event:
-        """Make an action of the seat to move. A finished round is followed by the next deal at once.
+        """Make an action of the seat to move; a finished round is followed by the next deal.
 
         Raises:
             IllegalAction: if the action is not legal now; nothing has changed.
         """
-        index = self.check_action(action)
-        if not play_one(self.records, index):
-            raise IllegalAction(self._why_not(index))
-        event = self._event()
-        self.events.append(event)
-        current = self._rounds[-1]
-        current["plies"].append(index)
-        current["events"].append(event)
-        if event.round_end and not event.match_over:
-            _next_round(self.records, self._decks.pop(0) if self._decks else _AS_SHUFFLED)
-            self._note_round()
-        return event
+        self.advance(self.check_action(action))
+        return self._event()
+
+    def advance(self, action: int) -> int:
+        """``play`` where a microsecond counts: no ``Event`` is made before somebody asks.
+
+        Args:
+            action: from ``check_action``.
+
+        Returns:
+            The seat to move next (``outcome & SEAT``) and, as bits, whether points may have been
+            made (``PAID``) and whether a round (``ROUND_OVER``) or the match (``MATCH_OVER``) ended.
+
+        Raises:
+            IllegalAction: if the action is not legal now; nothing has changed.
+        """
+        ply = self._num_plies
+        if ply == self._plies.size:
+            self._plies = np.concatenate([self._plies, np.zeros_like(self._plies)])
+        outcome: int = _play_compiled()(self.records, action, self._plies, ply)
+        if outcome < 0:
+            raise IllegalAction(self._why_not(action))
+        self._num_plies = ply + 1
+        if (outcome & (ROUND_OVER | MATCH_OVER)) == ROUND_OVER:
+            outcome += self._deal_on()
+        return outcome
+
+    @property
+    def events(self) -> list[Event]:
+        """What every ply since the match began has done."""
+        for ply in range(len(self._events), self._num_plies):
+            self._events.append(Table(self._plies[ply : ply + 1], self.rules)._event())
+        return self._events
 
     def check_action(self, action: Any) -> int:
-        """The action as an int, if it is a whole number at all.
+        """The action as an int, if it is a whole number in the range of actions.
 
         Raises:
             IllegalAction: if it is not.
         """
+        if type(action) in _WHOLE_NUMBERS:  # nearly always: the quick way
+            index = int(action)
+            if 0 <= index < self._num_actions:
+                return index
         try:
             if isinstance(action, np.ndarray) and action.size == 1:
                 action = action.reshape(())[()]
@@ -117,9 +164,9 @@ class Match(Table):
             raise IllegalAction(
                 f"action {action!r} given; allowed: a whole number, one of {self._allowed()}"
             ) from None
-        if not 0 <= index < self.rules.num_actions:
+        if not 0 <= index < self._num_actions:
             raise IllegalAction(
-                f"action {index} is outside 0 to {self.rules.num_actions - 1}; "
+                f"action {index} is outside 0 to {self._num_actions - 1}; "
                 f"allowed now: {self._allowed()}"
             )
         return index
@@ -138,15 +185,21 @@ class Match(Table):
         twin = object.__new__(type(self))
         Table.__init__(twin, self.records.copy(), self.rules)
         twin.seed = self.seed
-        twin.events = self.events.copy()
-        twin._mask = self._mask.copy()
+        twin._num_actions = self._num_actions
         twin._decks = self._decks.copy()
-        lists = ("plies", "events")
-        twin._rounds = [{**r, **{key: r[key].copy() for key in lists}} for r in self._rounds]
+        twin._plies, twin._deals = self._plies.copy(), self._deals.copy()
+        twin._num_plies, twin._num_deals = self._num_plies, self._num_deals
+        twin._events = self._events.copy()
         return twin
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Numba knows a dtype by its identity much faster than an equal one that was unpickled.
+        self.__dict__.update(state)
+        self.records = self.records.view(MATCH)
+        self._plies, self._deals = self._plies.view(_PLIED), self._deals.view(_DEALT)
+
     def view(self, seat: int) -> np.ndarray:
-        """What a seat knows: a batch of one view, (1,) of dtype ``MATCH``, the viewer turned to seat 0."""
+        """What a seat knows: a batch of one view, (1,) of dtype ``MATCH``; the viewer is seat 0."""
         if not 0 <= seat < self.num_players:
             raise IndexError(f"seat {seat} given; allowed: 0 to {self.num_players - 1}")
         return redact(self.records, seat)
@@ -154,9 +207,7 @@ class Match(Table):
     @property
     def boneyard(self) -> tuple[Tile, ...]:
         """The undealt tiles: in the order in which they will be drawn, or asleep."""
-        start = self.rules.num_tiles - self.sleeping
-        deck = self.records["deck"][0, start : self.rules.num_tiles]
-        return tuple((int(LOW[tile]), int(HIGH[tile])) for tile in deck)
+        return self._undealt(self.records[0])
 
     # ------------------------------------------------------ positions by hand
 
@@ -171,10 +222,11 @@ class Match(Table):
 
         Args:
             hands: per seat, 1 to ``rules.hand_size`` tiles (a, b).
-            opener: the seat that leads; where the highest double decides round 1 and this seat holds it, it
-                must be led.
+            opener: the seat that leads; where the highest double decides round 1 and this seat
+                holds it, it must be led.
             scores: points per side, below the target; default all 0.
-            boneyard: undealt tiles in drawing order, where the game draws; default: all others, shuffled.
+            boneyard: undealt tiles in drawing order, where the game draws; default: all others,
+                shuffled.
 
         Raises:
             DealError: if that cannot be; nothing has changed.
@@ -185,9 +237,9 @@ class Match(Table):
         if not (_is_int(opener) and 0 <= opener < self.num_players):
             raise DealError(f"opener: {opener!r} given; allowed: 0 to {self.num_players - 1}")
         self._set_up(dealt, int(opener), points, undealt)
-        self.events = []
-        self._rounds = []
-        self._note_round()
+        self._events = []
+        self._num_plies, self._num_deals = 0, 1
+        _note_first_deal(self.records, self._deals)
 
     def _set_up(
         self, hands: list[list[int]], opener: int, scores: list[int], undealt: list[int] | None
@@ -240,7 +292,8 @@ class Match(Table):
                 _is_int(half) and 0 <= half <= self.rules.highest for half in halves
             ):
                 raise DealError(
-                    f"{where}: {tile!r} is no tile; allowed: (a, b) with halves 0 to {self.rules.highest}"
+                    f"{where}: {tile!r} is no tile; "
+                    f"allowed: (a, b) with halves 0 to {self.rules.highest}"
                 )
         return [tile_index(int(a), int(b)) for a, b in tiles]
 
@@ -263,11 +316,8 @@ class Match(Table):
     # ---------------------------------------------------------------- records
 
     def record(self) -> dict[str, Any]:
-        """The match so far as JSON types: rules, seed, and per round the deal, the plies, the events."""
-        rounds = [
-            {**r, "plies": r["plies"].copy(), "events": [e._asdict() for e in r["events"]]}
-            for r in self._rounds
-        ]
+        """The match so far as JSON types: rules, seed; per round the deal, the plies, the events."""
+        rounds = [self._round(index) for index in range(self._num_deals)]
         return {
             "format": RECORD_FORMAT,
             "rules": self.rules.to_dict(),
@@ -283,24 +333,44 @@ class Match(Table):
         """Play a record through the kernel again.
 
         Raises:
-            RecordError: if the record is damaged, or if the rules give another event than it tells: the
-                message names the round and the ply that differ.
+            RecordError: if the record is damaged, or if the rules give another event than it tells:
+                the message names the round and the ply that differ.
         """
         from fivesthrees_env.records import replay
 
         return replay(cls, record)
 
-    def _note_round(self) -> None:
-        self._rounds.append(
-            {
-                "opener": self.opener,
-                "hands": [[list(tile) for tile in hand] for hand in self.hands],
-                "boneyard": [list(tile) for tile in self.boneyard] if self.rules.draw else None,
-                "scores": list(self.scores),
-                "plies": [],
-                "events": [],
-            }
+    def _round(self, index: int) -> dict[str, Any]:
+        """One round of the record."""
+        dealt = self._deals[index]
+        last = index + 1 == self._num_deals
+        plies = slice(
+            int(dealt["first_ply"]),
+            self._num_plies if last else int(self._deals[index + 1]["first_ply"]),
         )
+        hands = [mask_to_tiles(mask) for mask in dealt["hands"][: self.num_players]]
+        return {
+            "opener": int(dealt["opener"]),
+            "hands": [[list(tile) for tile in hand] for hand in hands],
+            "boneyard": [list(tile) for tile in self._undealt(dealt)] if self.rules.draw else None,
+            "scores": dealt["scores"][: self.num_sides].tolist(),
+            "plies": self._plies["action"][plies].tolist(),
+            "events": [event._asdict() for event in self.events[plies]],
+        }
+
+    def _undealt(self, dealt: np.void) -> tuple[Tile, ...]:
+        start = self.rules.num_tiles - int(dealt["undealt"])
+        deck = dealt["deck"][start : self.rules.num_tiles]
+        return tuple((int(LOW[tile]), int(HIGH[tile])) for tile in deck)
+
+    def _deal_on(self) -> int:
+        """Deal the round after a finished one; returns who leads."""
+        index = self._num_deals
+        if index == self._deals.size:
+            self._deals = np.concatenate([self._deals, np.zeros_like(self._deals)])
+        deck = self._decks.pop(0) if self._decks else _AS_SHUFFLED
+        self._num_deals = index + 1
+        return int(_next_round(self.records, deck, self._deals, index, self._num_plies))
 
     # ------------------------------------------------------------------ words
 
@@ -310,10 +380,8 @@ class Match(Table):
         return ansi(self)
 
     def __repr__(self) -> str:
-        return (
-            f"<Match {self.rules}, round {self.round_index + 1}, scores {self.scores}, "
-            + (f"won by side {self.winner}>" if self.over else f"seat {self.seat} to move>")
-        )
+        now = f"won by side {self.winner}" if self.over else f"seat {self.seat} to move"
+        return f"<Match {self.rules}, round {self.round_index + 1}, scores {self.scores}, {now}>"
 
     def _allowed(self) -> str:
         actions = self.legal_actions()
@@ -322,12 +390,10 @@ class Match(Table):
         return ", ".join(f"{action} ({self.action_name(action)})" for action in actions)
 
     def _why_not(self, action: int) -> str:
+        what = f"action {action} ({self.action_name(action)})"
         if self.over:
-            return f"action {action} ({self.action_name(action)}): the match is over, nothing is legal"
-        return (
-            f"action {action} ({self.action_name(action)}) is not legal for seat {self.seat}; "
-            f"allowed now: {self._allowed()}"
-        )
+            return f"{what}: the match is over, nothing is legal"
+        return f"{what} is not legal for seat {self.seat}; allowed now: {self._allowed()}"
 
 
 def check_seed(seed: int | None) -> int:
@@ -339,7 +405,9 @@ def check_seed(seed: int | None) -> int:
     if seed is None:
         return secrets.randbits(32)
     if not _is_int(seed) or not 0 <= seed < 2**63:
-        raise ValueError(f"seed: {seed!r} given; allowed: None or a whole number from 0 to 2**63 - 1")
+        raise ValueError(
+            f"seed: {seed!r} given; allowed: None or a whole number from 0 to 2**63 - 1"
+        )
     return int(seed)
 
 
@@ -351,19 +419,81 @@ def _is_list(value: object) -> bool:
     return isinstance(value, (list, tuple, np.ndarray))
 
 
+def compiled_for(function: Any, *arguments: Any) -> Callable[..., Any]:
+    """The machine code of a compiled function for the types of these arguments.
+
+    Calling it skips Numba's look at the types of the arguments, which takes longer than a ply. They
+    must be of exactly the types given here.
+    """
+    types = tuple(map(numba.typeof, arguments))
+    function.compile(types)
+    return function.overloads[types].entry_point
+
+
 @jit
 def _write_mask(matches, mask):
     write_mask(matches[0], mask)
 
 
 @jit
-def _next_round(matches, deck):
+def _begin(matches, seed, deals):
+    begin(matches[0], seed)
+    _note_deal(matches[0], deals[0], 0)
+
+
+@jit
+def _play(matches, action, plies, index):
+    """Make an action, if it is legal, and note it: the outcome as ``Match.advance`` tells it."""
+    match, event, plied = matches[0], matches[0].event, plies[index]
+    if not is_legal(match, action):
+        return np.int64(_ILLEGAL)
+    play(match, action)
+    plied.event = event
+    plied.action = action
+    outcome = np.int64(0)
+    if event.accepted != 0 or event.settlement != 0:
+        outcome |= PAID
+    if event.round_end != 0:
+        outcome |= ROUND_OVER
+    if match.over:
+        outcome |= MATCH_OVER
+    if event.round_end == 0 or match.over:
+        outcome |= match.seat
+    return outcome
+
+
+@cache
+def _play_compiled() -> Callable[..., int]:
+    return compiled_for(_play, np.zeros(1, MATCH), 0, np.zeros(1, _PLIED), 0)
+
+
+@jit
+def _next_round(matches, deck, deals, index, first_ply):
     match = matches[0]
     match.round_index += 1
     shuffle(match)
     for i in range(deck.size):
         match.deck[i] = deck[i]
     deal_next(match)
+    _note_deal(match, deals[index], first_ply)
+    return match.seat
+
+
+@jit
+def _note_deal(match, dealt, first_ply):
+    """Keep what a record tells of a deal."""
+    dealt.first_ply = first_ply
+    dealt.opener, dealt.undealt = match.opener, match.undealt
+    for seat in range(MAX_SEATS):
+        dealt.hands[seat] = match.hands[seat]
+        dealt.scores[seat] = match.scores[seat]
+    for i in range(match.rules.num_tiles):
+        dealt.deck[i] = match.deck[i]
+
+
+@jit
+def _note_first_deal(matches, deals):
+    _note_deal(matches[0], deals[0], 0)
 
 
 @jit

@@ -2,7 +2,7 @@
 
     >>> layout = Layout.of(Rules.preset("fives_and_threes-4p"))
     >>> layout.size, layout["hand"]
-    (354, slice(0, 28, None))
+    (366, slice(0, 28, None))
 
 Seats are counted from the viewer (0), clockwise; sides from the viewer's side (0).
 """
@@ -15,7 +15,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from fivesthrees_env.kernel.jit import jit, lowest_bit
+from fivesthrees_env.kernel.jit import jit, unpack
 from fivesthrees_env.kernel.layout import end_count
 from fivesthrees_env.kernel.record import MAX_PLIES
 from fivesthrees_env.rules import Rules
@@ -23,7 +23,7 @@ from fivesthrees_env.rules import Rules
 __all__ = ["HISTORY_COLUMNS", "Layout", "Slice", "encode_history", "encode_many"]
 
 # Positions of the slices, in the order of _parts(): how the encoder addresses them.
-_HAND, _LAID, _LACKS, _ENDS, _END_DOUBLE, _COUNT, _HELD, _TO_MOVE, _OPENER, _NEEDED = range(10)
+_HAND, _LAID, _LACKS, _ENDS, _DOUBLE_ENDS, _COUNT, _HELD, _TO_MOVE, _OPENER, _NEEDED = range(10)
 _SPINNER, _NEWER, _UNDEALT = range(10, 13)
 
 
@@ -124,7 +124,7 @@ def _parts(rules: Rules) -> list[tuple[str, tuple[int, ...], str]]:
         ("laid", (n, tiles), "the seat has laid the tile in this round"),
         ("lacks", (n - 1, values), "the seat (1 …) has shown that it lacks the value"),
         ("ends", (rules.num_ends, values), "the end is open and shows the value"),
-        ("end_double", (rules.num_ends,), "what lies at the end is a double, not yet covered"),
+        ("double_ends", (rules.num_ends, values), "a double of the value lies there, uncovered"),
         ("count", (max_count(rules) + 1,), "the ends add up to this many pips"),
         ("held", (n, rules.hand_size + drawable + 1), "the seat holds this many tiles"),
         ("to_move", (n,), "it is the seat's turn"),
@@ -153,20 +153,25 @@ def max_count(rules: Rules) -> int:
 @jit
 def encode(view, places, row):
     """Write the observation of one view into a row of int8, (size,)."""
-    row[:] = 0
     rules = view.rules
-    _scatter(row, _at(places, _HAND, 0), view.hands[0])
+    tiles, values = np.int64(rules.num_tiles), np.int64(rules.highest) + 1
+    unpack(row, _at(places, _HAND, 0), view.hands[0], tiles)
     for r in range(rules.num_players):
-        _scatter(row, _at(places, _LAID, r), view.laid[r])
+        unpack(row, _at(places, _LAID, r), view.laid[r], tiles)
+    row[_at(places, _LAID, rules.num_players) :] = 0
+    lacks = np.uint64(0)
+    for r in range(1, rules.num_players):
+        lacks |= np.uint64(view.lacks[r]) << np.uint64((r - 1) * values)
+    unpack(row, _at(places, _LACKS, 0), lacks, (rules.num_players - 1) * values)
+    for r in range(rules.num_players):
         row[_at(places, _HELD, r) + view.held[r]] = 1
-        if r > 0:
-            _scatter(row, _at(places, _LACKS, r - 1), np.uint64(view.lacks[r]))
     if view.placed:
         row[_at(places, _COUNT, 0) + end_count(view)] = 1
     for end in range(rules.num_ends):
         if view.ends[end] >= 0:
             row[_at(places, _ENDS, end) + view.ends[end]] = 1
-            row[_at(places, _END_DOUBLE, 0) + end] = _is_double_end(view, end)
+            if _is_double_end(view, end):
+                row[_at(places, _DOUBLE_ENDS, end) + view.ends[end]] = 1
     row[_at(places, _TO_MOVE, 0) + view.seat] = 1
     row[_at(places, _OPENER, 0) + view.opener] = 1
     for side in range(rules.num_sides):
@@ -187,14 +192,6 @@ def encode(view, places, row):
 def _at(places, part, i):
     """First bit of row i of a slice."""
     return places[part, 0] + i * places[part, 1]
-
-
-@jit
-def _scatter(row, start, mask):
-    """Set ``row[start + i]`` for every bit i of a mask."""
-    while mask:
-        row[start + lowest_bit(mask)] = 1
-        mask &= mask - np.uint64(1)
 
 
 @jit

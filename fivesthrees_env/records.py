@@ -18,7 +18,7 @@ from fivesthrees_env.match import RECORD_FORMAT, IllegalAction, Match, RecordErr
 from fivesthrees_env.rules import Rules, RulesError
 from fivesthrees_env.tiles import tile_index
 
-__all__ = ["read_records", "replay", "write_records"]
+__all__ = ["frames", "read_records", "replay", "write_records"]
 
 
 def write_records(path: str | Path, matches: Iterable[Match], append: bool = False) -> None:
@@ -34,27 +34,56 @@ def read_records(path: str | Path) -> Iterator[Match]:
     Raises:
         RecordError: at the first line that is no record or that does not replay; it names the line.
     """
-    with open(path, encoding="utf-8") as file:
+    with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
             try:
                 yield Match.replay(json.loads(line))
-            except (json.JSONDecodeError, RecordError) as error:
+            except ValueError as error:  # no text, no JSON, no record
                 raise RecordError(f"{path}, line {number}: {error}") from error
 
 
-def replay(make: type[Match], record: Mapping[str, Any]) -> Match:
-    """The match of a record, played through the kernel again: see ``Match.replay``."""
+def frames(record: Mapping[str, Any], make: type[Match] = Match) -> Iterator[Match]:
+    """Replay a record step by step: the match after the first deal, then after each ply.
+
+    It is one and the same match each time; ``copy()`` keeps a frame.
+
+    Raises:
+        RecordError: as ``Match.replay``, when it comes to what is wrong.
+    """
     try:
-        return _replay(make, record)
+        yield from _replay(make, record)
     except RulesError as error:
         raise RecordError(f"rules: {error}") from error
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise RecordError(f"damaged record: {type(error).__name__}: {error}") from error
     except ValueError as error:
         raise error if isinstance(error, RecordError) else RecordError(str(error)) from error
 
 
-def _replay(make: type[Match], record: Mapping[str, Any]) -> Match:
+def replay(make: type[Match], record: Mapping[str, Any]) -> Match:
+    """The match of a record, played through the kernel again: see ``Match.replay``."""
+    *_, match = frames(record, make)
+    return match
+
+
+def _replay(make: type[Match], record: Mapping[str, Any]) -> Iterator[Match]:
+    rules, rounds = _check_head(record)
+    match = make(rules, record["seed"])
+    _deal_first(match, rounds[0])
+    match._decks = [_deck(rules, stored) for stored in rounds[1:]]
+    yield match
+    for index, stored in enumerate(rounds):
+        _check_deal(match, stored, index)
+        for _ in _play(match, stored, index):
+            yield match
+    if list(match.scores) != list(record["scores"]) or match.winner != record["winner"]:
+        raise RecordError(
+            f"scores {record['scores']} and winner {record['winner']} are stored, but the plies give "
+            f"{list(match.scores)} and {match.winner}"
+        )
+
+
+def _check_head(record: Mapping[str, Any]) -> tuple[Rules, list[Mapping[str, Any]]]:
     if record["format"] != RECORD_FORMAT:
         raise RecordError(f"format: {record['format']!r} given; allowed: {RECORD_FORMAT!r}")
     rules = Rules.from_dict(record["rules"])
@@ -62,21 +91,11 @@ def _replay(make: type[Match], record: Mapping[str, Any]) -> Match:
         raise RecordError(
             f"fingerprint: {record['fingerprint']!r} given, but these rules have {rules.fingerprint!r}"
         )
+    if record["seed"] is None:
+        raise RecordError("seed: None given; allowed: a whole number")
     if not record["rounds"]:
         raise RecordError("rounds: none given; allowed: at least one")
-    match = make(rules, record["seed"])
-    rounds = record["rounds"]
-    _deal_first(match, rounds[0])
-    match._decks = [_deck(rules, stored) for stored in rounds[1:]]
-    for index, stored in enumerate(rounds):
-        _check_deal(match, stored, index)
-        _play(match, stored, index)
-    if list(match.scores) != list(record["scores"]) or match.winner != record["winner"]:
-        raise RecordError(
-            f"scores {record['scores']} and winner {record['winner']} are stored, but the plies give "
-            f"{list(match.scores)} and {match.winner}"
-        )
-    return match
+    return rules, record["rounds"]
 
 
 def _deal_first(match: Match, stored: Mapping[str, Any]) -> None:
@@ -102,9 +121,12 @@ def _check_deal(match: Match, stored: Mapping[str, Any], index: int) -> None:
     """A later round is led by whom the rules say, and exists only if the one before is over."""
     if match.over or match.round_index != index:
         raise RecordError(f"round {index}: stored, but the match stands in round {match.round_index}")
+    if stored["opener"] not in range(match.num_players):
+        raise RecordError(f"round {index}: opener {stored['opener']!r} stored, which is no seat")
     lot = match.rules.lead_first == "lot" and match.records["round_winner"][0] == NONE
     if index and match.rules.lead_later == "winner" and lot:
         match.records["opener"] = match.records["seat"] = stored["opener"]
+        match._deals["opener"][index] = stored["opener"]
     if _deal_of(match) != _deal_of_record(stored):
         raise RecordError(
             f"round {index}: {_deal_of_record(stored)} stored, but the rules give {_deal_of(match)}"
@@ -130,7 +152,7 @@ def _deal_of_record(stored: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _play(match: Match, stored: Mapping[str, Any], index: int) -> None:
+def _play(match: Match, stored: Mapping[str, Any], index: int) -> Iterator[None]:
     plies, events = stored["plies"], stored["events"]
     if len(plies) != len(events):
         raise RecordError(f"round {index}: {len(plies)} plies but {len(events)} events")
@@ -145,3 +167,4 @@ def _play(match: Match, stored: Mapping[str, Any], index: int) -> None:
         wanted = {**wanted, "tile": wanted["tile"] and tuple(wanted["tile"])}
         if event._asdict() != wanted:
             raise RecordError(f"{where}: {wanted} stored, but the rules give {event._asdict()}")
+        yield

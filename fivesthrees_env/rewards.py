@@ -9,11 +9,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from fivesthrees_env.kernel.jit import jit
 from fivesthrees_env.kernel.record import BLOCKED
 from fivesthrees_env.kernel.settle import side_of
 
-__all__ = ["SCHEMES", "add_rewards", "check_scheme", "write_rewards"]
+__all__ = ["SCHEMES", "add_rewards", "check_scheme", "margins", "write_rewards"]
 
 SCHEMES = ("points", "margin", "win")
 POINTS, MARGIN, WIN = range(3)
@@ -28,6 +30,12 @@ def check_scheme(scheme: str) -> int:
     if scheme not in SCHEMES:
         raise ValueError(f"reward: {scheme!r} given; allowed: {', '.join(map(repr, SCHEMES))}")
     return SCHEMES.index(scheme)
+
+
+def margins(points: np.ndarray) -> np.ndarray:
+    """Points (..., sides) as margins: each side's minus the mean of the other sides'."""
+    sides = points.shape[-1]
+    return (sides * points - points.sum(-1, keepdims=True)) / (sides - 1)
 
 
 @jit

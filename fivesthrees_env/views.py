@@ -52,11 +52,12 @@ def redact_many(views, matches, seats):
         view.rules = match.rules
         redact_history(view, match, seat)
         redact_table(view, match, seat)
+        redact_progress(view, match, seat)
 
 
 @jit
 def redact_table(view, match, seat):
-    """The table, as one seat sees it: all of a view but the history and the constant rules."""
+    """The table, as one seat sees it: what observations and masks are made of."""
     n = np.int64(match.rules.num_players)
     for r in range(n):
         s = seated(match, seat, r)
@@ -64,12 +65,13 @@ def redact_table(view, match, seat):
         view.laid[r] = match.laid[s]
         view.lacks[r] = match.lacks[s]
         view.held[r] = match.held[s]
-        for value in range(match.rules.highest + 1):
-            view.newer[r, value] = match.newer[s, value]
+        if match.rules.draw:
+            for value in range(match.rules.highest + 1):
+                view.newer[r, value] = match.newer[s, value]
     sides = np.int64(match.rules.num_sides)
     own = side_of(match, seat)
     for k in range(sides):
-        view.scores[k] = match.scores[(own + k) % sides]
+        view.scores[k] = match.scores[_wrapped(own + k, sides)]
     for end in range(4):
         view.ends[end] = match.ends[end]
         view.weights[end] = match.weights[end]
@@ -77,21 +79,26 @@ def redact_table(view, match, seat):
     view.opener = turned(match, seat, match.opener)
     view.must_lead = match.must_lead if match.seat == seat else NONE
     view.placed = match.placed
-    view.num_plies = match.num_plies
     view.knocks = match.knocks
     view.spinner = match.spinner
     view.spinner_free = match.spinner_free
     view.undealt = match.undealt
+    view.over = match.over
+    view.key = view.counter = 0
+
+
+@jit
+def redact_progress(view, match, seat):
+    """How the match came here, as one seat sees it: rounds, the winner, the latest event."""
     view.round_winner = NONE
     if match.round_winner != NONE:
         view.round_winner = turned(match, seat, match.round_winner)
-    view.over = match.over
     view.winner = turned_side(match, seat, match.winner)
     view.round_index = match.round_index
     view.event = match.event
-    view.event.ply.seat = turned(match, seat, match.event.ply.seat)
+    if match.round_index > 0 or match.num_plies > 0:  # before that the event is empty, nobody's
+        view.event.ply.seat = turned(match, seat, match.event.ply.seat)
     view.event.settled_side = turned_side(match, seat, match.event.settled_side)
-    view.key = view.counter = 0
 
 
 @jit
@@ -102,6 +109,7 @@ def redact_history(view, match, seat):
     for ply in range(match.num_plies):
         view.history[ply] = match.history[ply]
         view.history[ply].seat = turned(match, seat, match.history[ply].seat)
+    view.num_plies = match.num_plies
     for i in range(match.rules.num_tiles):
         view.deck[i] = 0
 
@@ -109,14 +117,14 @@ def redact_history(view, match, seat):
 @jit
 def seated(match, viewer, r):
     """The seat that sits r places to the left of the viewer."""
-    return (viewer + r) % np.int64(match.rules.num_players)
+    return _wrapped(viewer + r, np.int64(match.rules.num_players))
 
 
 @jit
 def turned(match, viewer, seat):
     """How many places to the left of the viewer a seat sits."""
     n = np.int64(match.rules.num_players)
-    return (np.int64(seat) - viewer + n) % n
+    return _wrapped(np.int64(seat) - viewer + n, n)
 
 
 @jit
@@ -125,4 +133,10 @@ def turned_side(match, viewer, side):
     if side == NONE:
         return np.int64(NONE)
     sides = np.int64(match.rules.num_sides)
-    return (np.int64(side) - side_of(match, viewer) + sides) % sides
+    return _wrapped(np.int64(side) - side_of(match, viewer) + sides, sides)
+
+
+@jit
+def _wrapped(index, n):
+    """``index % n`` for an index below 2n, without a division."""
+    return index - n if index >= n else index

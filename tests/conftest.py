@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import fields
 
 import numpy as np
+from differential import random_rules
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from fivesthrees_env.match import Match
-from fivesthrees_env.rules import CHOICES, Rules
+from fivesthrees_env.rules import Rules
 from fivesthrees_env.table import END_NAMES, Event
 
 settings.register_profile(
@@ -103,23 +103,66 @@ def chi_square_limit(freedom: int) -> float:
     return freedom * (1 - 2 / (9 * freedom) + 4.26 * (2 / (9 * freedom)) ** 0.5) ** 3
 
 
-@st.composite
-def valid_rules(draw: st.DrawFn) -> Rules:
-    """Any rules that can be played: all combinations of settings that contradict nothing."""
-    players = draw(st.sampled_from((2, 3, 4)))
-    highest = draw(st.integers(2, 9))
-    tiles = (highest + 1) * (highest + 2) // 2
-    values = {key: draw(st.sampled_from(allowed)) for key, allowed in CHOICES.items()}
-    values |= {
-        field.name: draw(st.booleans()) for field in fields(Rules) if isinstance(field.default, bool)
-    }
-    values |= {"num_players": players, "highest": highest}
-    values["hand_size"] = draw(st.integers(1, min(tiles // players, 9)))
-    values["target"] = 5 * draw(st.integers(1, 30))
-    undealt = tiles - players * values["hand_size"]
-    values["boneyard_floor"] = draw(st.integers(0, min(undealt, 3))) if values["draw"] else 0
-    if values["overshoot"] != "reject":
-        values["win_on_lead"] = True
-    if players < 4 or values["partnership"] == "singles":
-        values |= {"partnership": "singles", "pair_round_end": "both_out"}
-    return Rules(**values)
+def valid_rules() -> st.SearchStrategy[Rules]:
+    """Any rules that can be played."""
+    return st.builds(random_rules, st.randoms(use_true_random=False))
+
+
+def other_world(match: Match, seat: int, rng: np.random.Generator) -> Match:
+    """A match that one seat cannot tell from this one: hidden tiles and chance are others.
+
+    The tiles in other hands and undealt change places, as far as shown voids, the duty to lead the
+    highest double and the fact that the round goes on allow; the stream of chance starts elsewhere.
+    """
+    world = match.copy()
+    record = world.records[0]
+    record["key"], record["counter"] = rng.integers(2**63, size=2)
+    num_tiles = match.rules.num_tiles
+    others = [s for s in range(match.num_players) if s != seat]
+    undealt = [tile_id(tile) for tile in match.boneyard]
+    dealt = [tile for tile in range(num_tiles) if tile not in undealt]
+    for _ in range(20):
+        hidden = undealt + [tile_id(tile) for s in others for tile in match.hands[s]]
+        hidden = rng.permutation(hidden).tolist()
+        hands = {seat: [tile_id(tile) for tile in match.hands[seat]]}
+        for s in others:
+            hands[s] = [hidden.pop() for _ in range(match.held[s])]
+        if _is_possible(match, hands, len(hidden)):
+            dealt = [tile for tile in range(num_tiles) if tile not in hidden]
+            undealt = hidden
+            for s, hand in hands.items():
+                record["hands"][s] = sum(1 << tile for tile in hand)
+            if record["must_lead"] >= 0:
+                record["must_lead"] = _starting_tile(hands)
+            break
+    record["deck"][:num_tiles] = [*rng.permutation(dealt), *undealt]
+    return world
+
+
+def _halves(tile: int) -> Tile:
+    high = next(h for h in range(10) if tile < (h + 1) * (h + 2) // 2)
+    return tile - high * (high + 1) // 2, high
+
+
+def _starting_tile(hands: dict[int, list[int]]) -> int:
+    """The highest double, else the heaviest tile (AF-2)."""
+
+    def rank(tile: int) -> tuple[bool, int, int]:
+        low, high = _halves(tile)
+        return low == high, low + high, tile
+
+    return max((tile for hand in hands.values() for tile in hand), key=rank)
+
+
+def _is_possible(match: Match, hands: dict[int, list[int]], undealt: int) -> bool:
+    """Whether these hands contradict nothing that all can see."""
+    record, rules = match.records[0], match.rules
+    if match.over:
+        return True
+    if record["must_lead"] >= 0 and _starting_tile(hands) not in hands[match.opener]:
+        return False
+    if any(set(_halves(t)) & set(match.lacks[s]) for s, hand in hands.items() for t in hand):
+        return False
+    if not match.line or (rules.draw and undealt > rules.boneyard_floor):
+        return True
+    return any(set(_halves(t)) & set(match.ends) for hand in hands.values() for t in hand)

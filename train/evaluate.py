@@ -32,10 +32,14 @@ from fivesthrees_env.opponents import Agent
 from fivesthrees_env.rules import Rules
 from train.arena import deal_rounds, new_matches, play_out
 
-__all__ = ["Estimate", "duplicate_rounds", "exchanges", "results_table", "whole_matches"]
+__all__ = [
+    "CURVE_SEED",
+    "Estimate", "duplicate_rounds", "exchanges", "results_table", "whole_matches"]
 
 #: Seeds of evaluation deals start here; training deals from below (see ppo.py), so the two never meet.
 EVALUATION_SEED = 2**40
+#: Number of the deals that learning curves are drawn with; final measurements take others.
+CURVE_SEED = 2**16
 
 _Z = 1.959964  # 97.5 % point of the normal distribution
 

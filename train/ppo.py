@@ -1,34 +1,35 @@
-"""Self-play PPO: one network plays all seats, learns from all of them.
+"""Self-play PPO: one network plays all seats and learns from all of them.
 
     python -m train.ppo                                # four players in pairs, three minutes
     python -m train.ppo --rules fives_and_threes-2p --minutes 10 --width 512
-    python -m train.ppo --resume                       # go on with the last run of these rules
+    python -m train.ppo --resume                       # go on with the run of these rules and this seed
 
 Proximal policy optimisation (Schulman et al., 2017) over ``MatchBatch``: illegal actions are masked, forced
-moves are skipped, and advantages run along each seat's own decisions (``advantages.py``).
+moves are skipped, and advantages run along each seat's own decisions (``advantages.py``). A rollout holds one
+decision per match and step, by whichever seat is to move.
 
 | metric | meaning |
 |---|---|
 | decisions | decisions collected so far; forced moves are not decisions |
-| decisions/s | decisions per second, collection and learning together |
-| points/round | accepted points of all sides per finished round |
+| decisions/s | decisions per second of training, collection and learning together |
+| score rate | points that a side scores per decision of a seat, mean over the rollout |
 | match decisions | decisions per finished match |
 | entropy | mean entropy of the masked policy, in nats |
-| policy loss, value loss | the clipped surrogate; half the mean squared error of scaled returns |
-| explained variance | 1 - Var(return - value) / Var(return) of the rollout |
-| approx KL | mean of (ratio - 1) - log ratio, the estimate by Schulman (2020) |
+| policy loss | the clipped surrogate |
+| value loss | half the mean squared error of the value |
+| explained variance | 1 - Var(return - value) / Var(return) over the rollout |
+| approx KL | mean of (ratio - 1) - log ratio (Schulman, 2020) |
 | clip fraction | share of decisions whose ratio left the clip range |
 | learning rate | of the optimiser |
+| margin vs greedy | points per duplicate round against greedy, on deals kept for this curve |
 """
 
 from __future__ import annotations
 
-import json
-import signal
 import sys
 import time
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,18 @@ from torch import Tensor, nn
 
 from agents import checkpoints
 from agents.networks import PolicyValueNet
+from agents.neural import NeuralAgent
 from agents.sampling import sample_actions
 from fivesthrees_env.batch import MatchBatch
+from fivesthrees_env.opponents import GreedyAgent
+from fivesthrees_env.rewards import margins
 from fivesthrees_env.rules import Rules
 from train.advantages import seat_advantages
+from train.evaluate import CURVE_SEED, duplicate_rounds
+from train.monitor import Monitor, StopRequest, every
+from train.report import report
+
+TRAINER_FILE = "trainer.safetensors"
 
 
 @dataclass
@@ -50,11 +59,11 @@ class Args:
     """Arguments of a training run."""
 
     rules: str = "fives_and_threes-4p"
-    """A preset's name (`python -m fivesthrees_env rules` lists them)."""
+    """A preset's name, such as fives_and_threes-2p (all: Rules.presets())."""
     minutes: float = 3.0
-    """Wall-clock time to train, over all resumed parts of a run together."""
+    """Time to train, over all resumed parts of the run together."""
     decisions: int | None = None
-    """Train for this many decisions instead: with the same seed, reproducible."""
+    """Train for this many decisions instead: with the same seed and threads, reproducible."""
     seed: int = 1
     """Seeds the deals, the network and every draw."""
     run: Path | None = None
@@ -73,13 +82,13 @@ class Args:
     """Hidden layers."""
     learning_rate: float = 1e-3
     """Step size of Adam at the start; it falls linearly to a twentieth."""
-    gamma: float = 0.99
+    gamma: float = 0.9
     """Discount per own decision."""
-    lam: float = 0.9
+    lam: float = 0.95
     """Lambda of generalised advantage estimation."""
-    points_scale: float = 0.1
+    points_reward: float = 0.1
     """Reward per point of margin over the other sides."""
-    win_reward: float = 1.0
+    win_reward: float = 0.0
     """Reward for winning the match; losing costs the same, shared by the losers."""
     epochs: int = 1
     """Passes over each rollout."""
@@ -93,66 +102,298 @@ class Args:
     """Weight of the value loss."""
     max_grad_norm: float = 1.0
     """Gradients are scaled down to this norm."""
-    checkpoint_seconds: float = 20.0
-    """Time between checkpoints."""
+    checkpoint_seconds: float = 15.0
+    """Time between checkpoints, and between points of the learning curve."""
+    report: bool = True
+    """Measure the agent at the end: a table, a picture, a replay."""
+    deals: int = 1000
+    """Deals of that measurement."""
+    matches: int = 1000
+    """Whole matches of that measurement."""
+
+    def folder(self) -> Path:
+        """Where the run lives."""
+        return self.run if self.run is not None else Path("runs") / f"{self.rules}-seed{self.seed}"
 
 
-def run(a):
-    torch.manual_seed(a.seed); torch.set_num_threads(a.threads or 2)
-    rules=Rules.preset(a.rules); rng=np.random.default_rng(a.seed)
-    b=MatchBatch(a.num_matches,rules,seed=a.seed*10**6,skip_forced=True,reward="margin")
-    net=PolicyValueNet(b.layout.size,rules.num_actions,a.width,a.depth)
-    opt=torch.optim.Adam(net.parameters(),lr=a.learning_rate,eps=1e-5,fused=True)
-    T,N,D,A=a.steps,a.num_matches,b.layout.size,rules.num_actions
-    obs=np.zeros((T+1,N,D),np.int8); masks=np.zeros((T+1,N,A),np.int8)
-    acts=np.zeros((T,N),np.int64); logp=np.zeros((T,N),np.float32); vals=np.zeros((T,N),np.float32)
-    rew=np.zeros((T,N,rules.num_sides),np.float32); seats=np.zeros((T,N),np.int8); dones=np.zeros((T,N),bool)
-    obs[T]=b.observations; masks[T]=b.action_masks
-    t_start=time.time(); dec=0; it=0; tr=tu=te=0
-    while (dec<a.decisions if a.decisions else time.time()-t_start < a.minutes*60):
-        frac=dec/a.decisions if a.decisions else (time.time()-t_start)/(a.minutes*60)
-        for g in opt.param_groups: g['lr']=a.learning_rate*max(0.05,1-frac)
-        t0=time.time()
-        obs[0]=obs[T]; masks[0]=masks[T]
-        ent=0
-        with torch.inference_mode():
-            for t in range(T):
-                seats[t]=b.seats
-                lo,v=net(torch.from_numpy(obs[t]))
-                acts[t],logp[t]=sample_actions(lo.numpy(),masks[t],rng); vals[t]=v.numpy()
-                b.bind(obs[t+1],masks[t+1]); 
-                t1=time.time(); b.step(acts[t]); te+=time.time()-t1
-                dones[t]=b.dones
-                rew[t]=b.rewards*a.points_scale
-                w=b.winners
-                i=np.flatnonzero(w>=0)
-                rew[t,i]-=a.win_reward/(rules.num_sides-1); rew[t,i,w[i]]+=a.win_reward*(1+1/(rules.num_sides-1))
-        tr+=time.time()-t0; t0=time.time()
-        adv,use=seat_advantages(rew,vals,seats,dones,rules.num_players,a.gamma,a.lam)
-        ret=adv+vals
-        idx=np.flatnonzero(use.reshape(-1))
-        dec+=T*N; it+=1
-        fo=torch.from_numpy(obs[:T].reshape(T*N,D)); fm=torch.from_numpy(masks[:T].reshape(T*N,A)); fa=torch.from_numpy(acts.reshape(-1)); fl=torch.from_numpy(logp.reshape(-1)); fr=torch.from_numpy(ret.reshape(-1)); 
-        av=adv.reshape(-1)[idx]; fadv=torch.from_numpy((adv.reshape(-1)-av.mean())/(av.std()+1e-8))
-        for ep in range(a.epochs):
-            perm=torch.from_numpy(rng.permutation(idx))
-            for k in range(0,len(perm)-a.minibatch+1,a.minibatch):
-                j=perm[k:k+a.minibatch]
-                lo,v=net(fo[j])
-                lo=lo.masked_fill(fm[j]==0,-1e9); ls=torch.log_softmax(lo,-1)
-                lp=ls.gather(1,fa[j][:,None])[:,0]
-                r=torch.exp(lp-fl[j]); ad=fadv[j]
-                pl=-torch.min(r*ad,r.clamp(1-a.clip,1+a.clip)*ad).mean()
-                en=-(ls.exp()*ls.masked_fill(fm[j]==0,0)).sum(-1).mean()
-                vl=0.5*((v-fr[j])**2).mean()
-                loss=pl-a.entropy*en+a.value_weight*vl
-                opt.zero_grad(); loss.backward(); nn.utils.clip_grad_norm_(net.parameters(),a.max_grad_norm); opt.step()
-        tu+=time.time()-t0
-        if it%20==0:
-            ev=1-((fr-torch.from_numpy(vals.reshape(-1)))[idx].var()/fr[idx].var()).item()
-            print(f'{time.time()-t_start:.0f}s dec {dec/1e6:.2f}M {dec/(time.time()-t_start):.0f}/s rollout {tr:.1f} (env {te:.1f}) update {tu:.1f} ent {en.item():.3f} vl {vl.item():.3f} ev {ev:.2f}',flush=True)
-    return net
-if __name__=='__main__':
-    a=tyro.cli(Args); net=run(a)
-    from agents.neural import NeuralAgent
-    NeuralAgent(net,Rules.preset(a.rules)).save('/tmp/exp/%s.safetensors'%(a.run or 'x'))
+#: Arguments that may differ when a run is resumed: they do not change what is learned, only how long.
+FREE = {"minutes", "decisions", "run", "resume", "threads", "checkpoint_seconds", "report", "deals", "matches"}
+
+
+class Rollout:
+    """The arrays of one rollout: T steps of N matches, one decision each."""
+
+    def __init__(self, batch: MatchBatch, steps: int) -> None:
+        n, sides = batch.num_matches, batch.rules.num_sides
+        # One row more than steps: the decision that the next rollout begins with.
+        self.observations = np.zeros((steps + 1, n, batch.layout.size), np.int8)
+        self.masks = np.zeros((steps + 1, n, batch.rules.num_actions), np.int8)
+        self.actions = np.zeros((steps, n), np.int64)
+        self.log_probs = np.zeros((steps, n), np.float32)
+        self.values = np.zeros((steps, n), np.float32)
+        self.points = np.zeros((steps, n, sides), np.float32)
+        self.winners = np.zeros((steps, n), np.int8)
+        self.dones = np.zeros((steps, n), np.bool_)
+        self.seats = np.zeros((steps, n), np.int8)
+
+    def rewards(self, args: Args) -> np.ndarray:
+        """What each step was worth to each side: (T, N, sides) float32."""
+        sides = self.points.shape[-1]
+        rewards = args.points_reward * margins(self.points)
+        if args.win_reward:
+            won = self.winners[..., None] == np.arange(sides)
+            decided = self.winners[..., None] >= 0
+            rewards += args.win_reward * np.where(won, 1.0, -1.0 / (sides - 1)) * decided
+        return rewards.astype(np.float32)
+
+
+def collect(
+    rollout: Rollout, batch: MatchBatch, network: PolicyValueNet, rng: np.random.Generator
+) -> None:
+    """Play T decisions in every match with the network in all seats."""
+    steps = len(rollout.actions)
+    rollout.observations[0] = batch.observations
+    rollout.masks[0] = batch.action_masks
+    with torch.inference_mode():
+        for t in range(steps):
+            rollout.seats[t] = batch.seats
+            logits, values = network(torch.from_numpy(rollout.observations[t]))
+            actions, log_probs = sample_actions(logits.numpy(), rollout.masks[t], rng)
+            batch.bind(rollout.observations[t + 1], rollout.masks[t + 1])
+            batch.step(actions)
+            rollout.actions[t], rollout.log_probs[t] = actions, log_probs
+            rollout.values[t] = values.numpy()
+            rollout.points[t] = batch.rewards
+            rollout.winners[t], rollout.dones[t] = batch.winners, batch.dones
+
+
+def minibatches(
+    rollout: Rollout, args: Args, num_players: int, rng: np.random.Generator
+) -> Iterator[tuple[Tensor, ...]]:
+    """Shuffled minibatches: observations, masks, actions, old log-probabilities, advantages, returns."""
+    advantages, usable = seat_advantages(
+        rollout.rewards(args),
+        rollout.values,
+        rollout.seats,
+        rollout.dones,
+        num_players,
+        args.gamma,
+        args.lam,
+    )
+    kept = np.flatnonzero(usable)
+    if not kept.size:
+        raise ValueError(f"steps: {args.steps} is too short for a seat to decide twice; allowed: more")
+    returns = advantages + rollout.values
+    scale = advantages.reshape(-1)[kept]
+    advantages = (advantages - scale.mean()) / (scale.std() + 1e-8)
+    steps = len(rollout.actions)
+    columns = [
+        torch.from_numpy(array).flatten(0, 1)
+        for array in (
+            rollout.observations[:steps],
+            rollout.masks[:steps],
+            rollout.actions,
+            rollout.log_probs,
+            advantages,
+            returns,
+        )
+    ]
+    size = min(args.minibatch, len(kept))
+    for _ in range(args.epochs):
+        order = torch.from_numpy(rng.permutation(kept))
+        for start in range(0, len(order) - size + 1, size):
+            chosen = order[start : start + size]
+            yield tuple(column[chosen] for column in columns)
+
+
+def update(
+    network: PolicyValueNet,
+    optimizer: torch.optim.Optimizer,
+    batches: Iterator[tuple[Tensor, ...]],
+    args: Args,
+) -> dict[str, float]:
+    """One PPO update; returns the mean metrics of its gradient steps."""
+    rows = []
+    for observations, masks, actions, old_log_probs, advantages, returns in batches:
+        logits, values = network(observations)
+        log_probs = torch.log_softmax(logits.masked_fill(masks == 0, -1e9), -1)
+        entropy = -(log_probs.exp() * log_probs).sum(-1).mean()
+        log_ratio = log_probs.gather(1, actions[:, None]).squeeze(1) - old_log_probs
+        ratio = log_ratio.exp()
+        clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
+        policy_loss = -torch.min(ratio * advantages, clipped * advantages).mean()
+        value_loss = 0.5 * (values - returns).square().mean()
+        loss = policy_loss + args.value_weight * value_loss - args.entropy * entropy
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(network.parameters(), args.max_grad_norm)
+        optimizer.step()
+        with torch.no_grad():
+            kl = ((ratio - 1) - log_ratio).mean()
+            outside = ((ratio - 1).abs() > args.clip).float().mean()
+            unexplained = (returns - values).var() / returns.var().clamp(min=1e-8)
+            rows.append(
+                torch.stack([policy_loss, value_loss, entropy, kl, outside, 1 - unexplained])
+            )
+    names = ("policy loss", "value loss", "entropy", "approx KL", "clip fraction", "explained variance")
+    return dict(zip(names, torch.stack(rows).mean(0).tolist(), strict=True))
+
+
+class Trainer:
+    """A run: everything that a checkpoint has to keep."""
+
+    def __init__(self, args: Args) -> None:
+        self.args = args
+        self.rules = Rules.preset(args.rules)
+        torch.manual_seed(args.seed)
+        self.rng = np.random.default_rng(args.seed)
+        # Far below the evaluation seeds: no deal is ever trained on and measured with.
+        first_deal = args.seed % 2**16 * 2**20
+        self.batch = MatchBatch(args.num_matches, self.rules, first_deal, skip_forced=True)
+        self.network = PolicyValueNet(
+            self.batch.layout.size, self.rules.num_actions, args.width, args.depth
+        )
+        self.optimizer = torch.optim.Adam(
+            self.network.parameters(), args.learning_rate, eps=1e-5, fused=True
+        )
+        self.decisions = 0
+        self.seconds = 0.0
+
+    @property
+    def progress(self) -> float:
+        """How much of the run is done, 0 to 1."""
+        if self.args.decisions is not None:
+            return min(self.decisions / self.args.decisions, 1.0)
+        return min(self.seconds / (60 * self.args.minutes), 1.0)
+
+    def iterate(self, rollout: Rollout) -> dict[str, float]:
+        """One rollout and one update; returns the metrics."""
+        started = time.perf_counter()
+        rate = self.args.learning_rate * max(1 - self.progress, 0.05)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        collect(rollout, self.batch, self.network, self.rng)
+        batches = minibatches(rollout, self.args, self.rules.num_players, self.rng)
+        metrics = update(self.network, self.optimizer, batches, self.args)
+        seconds = time.perf_counter() - started
+        self.decisions += rollout.actions.size
+        self.seconds += seconds
+        finished = max(int(rollout.dones.sum()), 1)
+        return {
+            "decisions": self.decisions,
+            "seconds": self.seconds,
+            "decisions/s": rollout.actions.size / seconds,
+            "score rate": float(rollout.points.sum()) / rollout.actions.size,
+            "match decisions": rollout.actions.size / finished,
+            "learning rate": rate,
+            **metrics,
+        }
+
+    def agent(self) -> NeuralAgent:
+        """The network as it plays now."""
+        about = {"training": self._about()}
+        return NeuralAgent(self.network, self.rules, name=self.args.folder().name, about=about)
+
+    def save(self) -> None:
+        """Write the agent, for those who play it, and the trainer, for ``--resume``."""
+        folder = self.args.folder()
+        self.agent().save(folder / checkpoints.AGENT_FILE)
+        tensors = {f"network.{k}": v for k, v in self.network.state_dict().items()}
+        for index, state in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{k}": v for k, v in state.items()}
+        tensors |= {f"batch.{k}": torch.from_numpy(v) for k, v in self.batch.state_dict().items()}
+        about = checkpoints.describe(self.rules, self.network.shape, training=self._about())
+        about["rng"] = self.rng.bit_generator.state
+        checkpoints.write(folder / TRAINER_FILE, tensors, about)
+
+    @classmethod
+    def resume(cls, args: Args) -> Trainer:
+        """The run in the folder of `args`, as its last checkpoint left it.
+
+        Raises:
+            CheckpointError: if there is none, or if `args` asks for another kind of training.
+        """
+        tensors, about = checkpoints.read(args.folder() / TRAINER_FILE)
+        training = about["training"]
+        trainer = cls(_merge(args, training["args"]))
+        parts: dict[str, dict[str, Tensor]] = {"network": {}, "optimizer": {}, "batch": {}}
+        for key, tensor in tensors.items():
+            part, name = key.split(".", 1)
+            parts[part][name] = tensor
+        checkpoints.tensors_to_state(trainer.network, parts["network"])
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, tensor in parts["optimizer"].items():
+            index, name = key.split(".")
+            state.setdefault(int(index), {})[name] = tensor
+        trainer.optimizer.load_state_dict({**trainer.optimizer.state_dict(), "state": state})
+        trainer.batch.load_state_dict({k: v.numpy() for k, v in parts["batch"].items()})
+        trainer.rng.bit_generator.state = about["rng"]
+        trainer.decisions, trainer.seconds = training["decisions"], training["seconds"]
+        return trainer
+
+    def _about(self) -> dict[str, Any]:
+        args = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(self.args).items()}
+        return {"args": args, "decisions": self.decisions, "seconds": self.seconds}
+
+
+def _merge(args: Args, stored: dict[str, Any]) -> Args:
+    """The stored arguments with those of `args` that may change; others that were given must agree."""
+    default = Args()
+    for f in fields(Args):
+        given = getattr(args, f.name)
+        if f.name in FREE or f.name not in stored or given == stored[f.name]:
+            continue
+        if given != getattr(default, f.name):
+            raise checkpoints.CheckpointError(
+                f"--{f.name.replace('_', '-')} {given} given, but the run was started with "
+                f"{stored[f.name]}; leave it out, or start a new run with --run"
+            )
+    kept = {k: v for k, v in stored.items() if k not in FREE and k in {f.name for f in fields(Args)}}
+    return Args(**{**asdict(args), **kept})
+
+
+def train(trainer: Trainer) -> bool:
+    """Train to the end of the budget; returns whether it got there (Ctrl-C stops it earlier)."""
+    args = trainer.args
+    rollout = Rollout(trainer.batch, args.steps)
+    checkpoint_due = every(args.checkpoint_seconds)
+    trainer.save()
+    with Monitor(args.folder()) as monitor, StopRequest() as stop:
+        while trainer.progress < 1 and not stop:
+            metrics = trainer.iterate(rollout)
+            if checkpoint_due() or trainer.progress >= 1:
+                trainer.save()
+                margin = duplicate_rounds(
+                    trainer.agent(), GreedyAgent(), trainer.rules, deals=200, seed=CURVE_SEED
+                )
+                metrics["margin vs greedy"] = margin.mean
+            monitor.show(metrics, trainer.progress)
+        trainer.save()
+    return not stop
+
+
+def main(args: Args) -> None:
+    """Train, save, measure."""
+    torch.set_num_threads(args.threads or torch.get_num_threads())
+    folder = args.folder()
+    if args.resume:
+        trainer = Trainer.resume(args)
+    elif (folder / TRAINER_FILE).exists():
+        raise checkpoints.CheckpointError(
+            f"{folder} holds a run already; --resume goes on with it, --run FOLDER starts elsewhere"
+        )
+    else:
+        trainer = Trainer(args)
+    ended = train(trainer)
+    if not ended:
+        print(f"stopped; {folder / checkpoints.AGENT_FILE} plays, --resume goes on from here")
+        sys.exit(130)
+    if args.report:
+        report(trainer.agent(), folder, args.deals, args.matches)
+
+
+if __name__ == "__main__":
+    try:
+        main(tyro.cli(Args, description=__doc__))
+    except checkpoints.CheckpointError as error:
+        sys.exit(f"train.ppo: {error}")

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
+from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
@@ -46,6 +48,21 @@ def lowest_bit(typingctx: Any, mask: Any) -> Any:
 
 
 @intrinsic
+def unpack_byte(typingctx: Any, row: Any, start: Any, byte: Any) -> Any:
+    """Write the eight bits of `byte` (uint8) to ``row[start : start + 8]`` (int8), lowest first."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        lanes = ir.VectorType(ir.IntType(8), 8)
+        bits = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), 8))
+        target = builder.gep(array.data, [args[1]])
+        builder.store(builder.zext(bits, lanes), builder.bitcast(target, lanes.as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(row, types.int64, types.uint8), codegen
+
+
+@intrinsic
 def count_bits(typingctx: Any, mask: Any) -> Any:
     """Number of set bits of a uint64."""
 
@@ -53,3 +70,16 @@ def count_bits(typingctx: Any, mask: Any) -> Any:
         return builder.ctpop(args[0])
 
     return types.uint64(types.uint64), codegen
+
+
+@jit
+def unpack(row, start, mask, count):
+    """Write the lowest `count` bits of a uint64 to ``row[start : start + count]`` (int8)."""
+    if count < 8:
+        for k in range(count):
+            row[start + k] = (mask >> np.uint64(k)) & np.uint64(1)
+        return
+    for k in range(0, count - 7, 8):
+        unpack_byte(row, start + k, np.uint8(mask >> np.uint64(k)))
+    # What is left, together with some bits before it: a whole byte again, without a loop over bits.
+    unpack_byte(row, start + count - 8, np.uint8(mask >> np.uint64(count - 8)))

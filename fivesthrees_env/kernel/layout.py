@@ -36,6 +36,15 @@ def fitting(match, end):
 
 
 @jit
+def fitting_anywhere(match):
+    """The tiles that fit any open end, whoever holds them, as a mask."""
+    tiles = _NOTHING
+    for end in range(match.rules.num_ends):
+        tiles |= fitting(match, end)
+    return tiles
+
+
+@jit
 def playable(match, seat, end):
     """The tiles that a seat can lay at an end, as a mask (FT-5 to FT-8, AF-2, AF-4)."""
     if match.placed == 0:

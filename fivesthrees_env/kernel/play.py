@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fivesthrees_env.kernel.deal import clear_event
-from fivesthrees_env.kernel.jit import jit, lowest_bit
+from fivesthrees_env.kernel.jit import jit, lowest_bit, unpack
 from fivesthrees_env.kernel.layout import (
     can_lay,
     count_after,
@@ -80,19 +80,16 @@ def only_action(match):
 @jit
 def write_mask(match, mask):
     """Set mask[action] to 1 for every legal action, to 0 for the others; all 0 once the match is over."""
-    mask[:] = 0
-    if match.over:
-        return
-    found = False
+    found = np.uint64(0)
+    count = np.int64(match.rules.num_tiles)
     for end in range(match.rules.num_ends):
-        tiles = playable(match, match.seat, end)
-        start = end * np.int64(match.rules.num_tiles)
-        while tiles:
-            mask[start + lowest_bit(tiles)] = 1
-            tiles &= tiles - np.uint64(1)
-            found = True
-    if not found:
-        mask[draw_action(match) if may_draw(match) else knock_action(match)] = 1
+        tiles = np.uint64(0) if match.over else playable(match, match.seat, end)
+        unpack(mask, end * count, tiles, count)
+        found |= tiles
+    stuck = found == 0 and not match.over
+    if match.rules.draw:
+        mask[draw_action(match)] = stuck and may_draw(match)
+    mask[knock_action(match)] = stuck and not may_draw(match)
 
 
 @jit
@@ -187,12 +184,16 @@ def pass_turn(match):
     if is_blocked(match):
         end_round_blocked(match)
         return
-    seat = match.seat
-    while True:
-        seat = (seat + 1) % match.rules.num_players
-        if match.held[seat] > 0:
-            break
+    seat = next_seat(match, match.seat)
+    while match.held[seat] == 0:
+        seat = next_seat(match, seat)
     match.seat = seat
+
+
+@jit
+def next_seat(match, seat):
+    """The seat to the left."""
+    return seat + 1 if seat + 1 < match.rules.num_players else 0
 
 
 @jit
@@ -200,9 +201,10 @@ def note_failure(match):
     """Everybody sees that the seat holds none of the values that the ends show."""
     seat, values = match.seat, shown_values(match)
     match.lacks[seat] |= values
-    for value in range(match.rules.highest + 1):
-        if values >> value & 1:
-            match.newer[seat, value] = 0
+    if match.rules.draw:
+        for value in range(match.rules.highest + 1):
+            if values >> value & 1:
+                match.newer[seat, value] = 0
 
 
 @jit

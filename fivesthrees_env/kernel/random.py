@@ -36,9 +36,10 @@ def seed_stream(match, seed):
 def below(match, n):
     """A uniform integer in [0, n), n < 2**32: Lemire's multiply-and-shift, exact by rejection."""
     n = np.uint64(n)
-    reject_under = (_LOW_32 + np.uint64(1) - n) % n
     while True:
         match.counter += np.uint64(1)
         product = (mix(match.key + match.counter * _GAMMA) & _LOW_32) * n
-        if (product & _LOW_32) >= reject_under:
+        low = product & _LOW_32
+        # The threshold is below n, so the division is rarely needed.
+        if low >= n or low >= (_LOW_32 + np.uint64(1) - n) % n:
             return np.int64(product >> np.uint64(32))

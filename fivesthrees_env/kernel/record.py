@@ -29,10 +29,13 @@ OUT, BLOCKED = 1, 2
 REASONS = (None, "over the target", "no winning on a lead")
 OVER_TARGET, WIN_ON_LEAD = 1, 2
 
+# The parts below have no gaps: they are copied whole, and gaps would carry whatever lay in memory.
+
 #: The parameters of a game as the kernel reads them; made by ``Rules.record``, explained there.
 RULES = np.dtype(
     [
         ("target", "i2"),
+        ("score_unit", "i2"),
         ("num_players", "i1"),
         ("num_sides", "i1"),
         ("num_tiles", "i1"),
@@ -51,7 +54,6 @@ RULES = np.dtype(
         ("spinner", "i1"),
         ("draw", "i1"),
         ("boneyard_floor", "i1"),
-        ("score_unit", "i1"),
     ],
     align=True,
 )
@@ -78,7 +80,7 @@ EVENT = np.dtype(
         ("settlement", "i2"),  # pips of the other hands, rounded: part of what an ended round paid
         ("settled_side", "i1"),  # who received the settlement, or NONE
         ("round_end", "i1"),  # index into ROUND_ENDS
-        ("match_over", "i1"),
+        ("match_over", "i2"),
     ],
     align=True,
 )

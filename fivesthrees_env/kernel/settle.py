@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fivesthrees_env.kernel.jit import jit, lowest_bit
-from fivesthrees_env.kernel.layout import can_lay
+from fivesthrees_env.kernel.layout import fitting_anywhere
 from fivesthrees_env.kernel.record import BLOCKED, NONE, OUT, OVER_TARGET, WIN_ON_LEAD
 from fivesthrees_env.tiles import PIPS
 
@@ -57,10 +57,10 @@ def is_blocked(match):
     """No seat that still has tiles can lay one, and none can be drawn (FT-18, AF-9)."""
     if match.rules.draw and match.undealt > match.rules.boneyard_floor:
         return False
+    in_hands = np.uint64(0)
     for seat in range(match.rules.num_players):
-        if match.held[seat] > 0 and can_lay(match, seat):
-            return False
-    return True
+        in_hands |= match.hands[seat]
+    return (in_hands & fitting_anywhere(match)) == 0
 
 
 @jit
