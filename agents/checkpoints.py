@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from fivesthrees_env.observations import Layout
@@ -41,13 +41,21 @@ def describe(rules: Rules, network: Mapping[str, int], **more: Any) -> dict[str,
 
 
 def write(path: str | Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
-    """Write a checkpoint, whole or not at all."""
+    """Write a checkpoint, whole or not at all.
+
+    Raises:
+        OSError: if it cannot be written there.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     metadata = {"format": FORMAT, "about": json.dumps(about)}
-    save_file({k: v.detach().contiguous() for k, v in tensors.items()}, draft, metadata)
-    draft.replace(path)
+    data = save({k: v.detach().contiguous() for k, v in tensors.items()}, metadata)
+    try:
+        draft.write_bytes(data)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -73,7 +81,9 @@ def read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         about = json.loads(metadata["about"])
         check_rules(about)
-    except (KeyError, TypeError, ValueError) as error:
+    except CheckpointError as error:
+        raise CheckpointError(f"{path}: {error}") from error
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: damaged description ({error})") from error
     return tensors, about
 
@@ -117,4 +127,5 @@ def tensors_to_state(module: torch.nn.Module, tensors: Mapping[str, Tensor]) -> 
     try:
         module.load_state_dict(dict(tensors))
     except RuntimeError as error:
-        raise CheckpointError(f"weights do not fit the network: {error}") from error
+        reason = " ".join(str(error).split())
+        raise CheckpointError(f"weights do not fit the network: {reason}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +55,12 @@ class NeuralAgent:
         tensors, about = checkpoints.read(path)
         if rules is not None:
             checkpoints.check_fit(about, rules)
-        network = PolicyValueNet(**about["network"])
+        trained_for = checkpoints.check_rules(about)
+        network = PolicyValueNet(**_shape(trained_for, tensors, about))
         checkpoints.tensors_to_state(network, tensors)
-        path = Path(path)
+        path = Path(path).resolve()
         name = path.name if path.is_dir() else path.parent.name
-        return cls(network.eval(), checkpoints.check_rules(about), greedy, name, about)
+        return cls(network.eval(), trained_for, greedy, name, about)
 
     def save(self, path: str | Path) -> None:
         """Write the agent as a checkpoint."""
@@ -71,6 +73,8 @@ class NeuralAgent:
         Raises:
             CheckpointError: if the views are of other rules than the network was trained for.
         """
+        if not len(views):
+            return np.empty(0, np.int64)
         rules = Rules.from_record(views["rules"][0])
         if rules != self.rules:
             checkpoints.check_fit(checkpoints.describe(self.rules, {}), rules)
@@ -80,3 +84,21 @@ class NeuralAgent:
             logits = self.network(torch.from_numpy(observations))[0].numpy()
         masks = action_masks(views)
         return best_actions(logits, masks) if self.greedy else sample_actions(logits, masks, rng)[0]
+
+
+def _shape(
+    rules: Rules, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any]
+) -> dict[str, int]:
+    """The shape of a stored network, on which rules, tensors and description must agree.
+
+    Raises:
+        CheckpointError: if they do not.
+    """
+    shape = {"observation_size": Layout.of(rules).size, "num_actions": rules.num_actions}
+    shape["width"] = tensors["value.weight"].numel() if "value.weight" in tensors else 0
+    shape["depth"] = sum(key.startswith("body.") and key.endswith(".weight") for key in tensors)
+    if about.get("network") != shape:
+        raise checkpoints.CheckpointError(
+            f"network: {about.get('network')} described, but rules and tensors make {shape}"
+        )
+    return shape

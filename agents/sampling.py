@@ -18,9 +18,12 @@ def best_actions(logits: np.ndarray, masks: np.ndarray) -> np.ndarray:
 
     Returns:
         (N,) int64.
+
+    Raises:
+        ValueError: if a legal action's logit is not a number, as in a network that has diverged.
     """
     actions = np.empty(len(logits), np.int64)
-    _best(logits, masks, actions)
+    _check(_best(logits, masks, actions))
     return actions
 
 
@@ -36,11 +39,23 @@ def sample_actions(
 
     Returns:
         Actions (N,) int64 and their log-probabilities (N,) float32.
+
+    Raises:
+        ValueError: if the legal logits of a row make no distribution: one is not a number or +inf,
+            or all are -inf.
     """
     actions = np.empty(len(logits), np.int64)
     log_probs = np.empty(len(logits), np.float32)
-    _sample(logits, masks, rng.random(len(logits)), actions, log_probs)
+    _check(_sample(logits, masks, rng.random(len(logits)), actions, log_probs))
     return actions, log_probs
+
+
+def _check(bad_row: int) -> None:
+    if bad_row >= 0:
+        raise ValueError(
+            f"logits: row {bad_row} gives no choice among its legal actions; allowed: at least one "
+            "legal action, and finite logits (a network that has diverged gives others)"
+        )
 
 
 @jit
@@ -48,9 +63,15 @@ def _best(logits, masks, actions):
     for i in range(len(logits)):
         best = -1
         for a in range(logits.shape[1]):
-            if masks[i, a] and (best < 0 or logits[i, a] > logits[i, best]):
-                best = a
+            if masks[i, a]:
+                if np.isnan(logits[i, a]):
+                    return i
+                if best < 0 or logits[i, a] > logits[i, best]:
+                    best = a
+        if best < 0:
+            return i
         actions[i] = best
+    return -1
 
 
 @jit
@@ -64,6 +85,8 @@ def _sample(logits, masks, uniforms, actions, log_probs):
         for a in range(logits.shape[1]):
             if masks[i, a]:
                 total += np.exp(logits[i, a] - largest)
+        if not total > 0.0:  # not a number, or nothing legal
+            return i
         left = uniforms[i] * total
         for a in range(logits.shape[1]):
             if masks[i, a]:
@@ -72,3 +95,4 @@ def _sample(logits, masks, uniforms, actions, log_probs):
                 if left < 0.0:
                     break
         log_probs[i] = logits[i, actions[i]] - largest - np.log(total)
+    return -1

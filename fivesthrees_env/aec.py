@@ -1,7 +1,7 @@
 """The PettingZoo AEC environment: an adapter over one ``Match``.
 
-``env()`` adds PettingZoo's order enforcing and nothing else: legality is checked by the environment itself,
-at once, with a message that names what is allowed. The pages of the two games are
+``env()`` adds PettingZoo's order enforcing and nothing else: legality is checked by the environment
+itself, with a message that names what is allowed. The pages of the two games are
 ``fives_and_threes_v0`` and ``all_fives_v0``.
 """
 
@@ -28,7 +28,7 @@ from fivesthrees_env.interface import (
     observe_seat,
     set_up,
 )
-from fivesthrees_env.kernel.jit import jit, lowest_bit
+from fivesthrees_env.kernel.jit import jit, unpack
 from fivesthrees_env.kernel.random import mix
 from fivesthrees_env.kernel.record import MATCH
 from fivesthrees_env.match import (
@@ -56,16 +56,18 @@ def env(
     max_rounds: int | None = None,
     illegal: str = "raise",
     render_mode: str | None = None,
-) -> OrderEnforcingWrapper:
+) -> OrderEnforcing:
     """``raw_env`` with PettingZoo's order enforcing around it; the arguments are the same."""
     return OrderEnforcing(
         raw_env(num_players, rules, episode, reward, max_rounds, illegal, render_mode)
     )
 
 
-class OrderEnforcing(OrderEnforcingWrapper):
-    """PettingZoo's wrapper; ``last`` asks the environment once, where the original looks through itself
-    five times, which takes longer than a ply.
+class OrderEnforcing(OrderEnforcingWrapper):  # type: ignore[misc]
+    """PettingZoo's wrapper with a faster ``last``.
+
+    The original looks up five attributes through itself, which takes longer than a ply; this one
+    asks the environment once.
     """
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -76,7 +78,7 @@ class OrderEnforcing(OrderEnforcingWrapper):
         return str(self.env)
 
 
-class raw_env(AECEnv[str, dict[str, np.ndarray], int]):  # noqa: N801 - PettingZoo's name for it
+class raw_env(AECEnv[str, dict[str, np.ndarray], int]):  # type: ignore[misc]  # noqa: N801
     """A match of Fives and Threes in which ``player_0`` ... move one after the other.
 
     Attributes:
@@ -88,9 +90,10 @@ class raw_env(AECEnv[str, dict[str, np.ndarray], int]):  # noqa: N801 - PettingZ
         num_players: 2, 3 or 4; default 4, or what `rules` say.
         rules: a ``Rules``, a preset's name or a dict; default: the standard game for `num_players`.
         episode: "match" (to the target) or "round" (one round).
-        reward: "points", "margin" or "win" (see ``rewards.py``); each seat gets what its side gets.
+        reward: "points", "margin" or "win" (see ``rewards.py``); each seat gets what its side does.
         max_rounds: truncate all agents when this many rounds have been played.
-        illegal: "raise" an ``IllegalAction`` and change nothing, or "terminate": the offender's side loses.
+        illegal: "raise" an ``IllegalAction`` and change nothing, or "terminate": the offender's
+            side loses.
         render_mode: None, "ansi", "rgb_array" or "human".
 
     Raises:
@@ -104,7 +107,7 @@ class raw_env(AECEnv[str, dict[str, np.ndarray], int]):  # noqa: N801 - PettingZ
         "render_fps": RENDER_FPS,
         "is_parallelizable": False,
     }
-    game: ClassVar[Callable[[int], Rules]] = Rules.fives_and_threes
+    game: ClassVar[Callable[..., Rules]] = Rules.fives_and_threes
 
     def __init__(
         self,
@@ -117,7 +120,7 @@ class raw_env(AECEnv[str, dict[str, np.ndarray], int]):  # noqa: N801 - PettingZ
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
-        self.rules = make_rules(num_players, rules, self.game)
+        self.rules = make_rules(num_players, rules, type(self).game)
         self.layout = Layout.of(self.rules)
         self.render_mode = render_mode
         self._screen = Screen(render_mode)
@@ -154,11 +157,11 @@ class raw_env(AECEnv[str, dict[str, np.ndarray], int]):  # noqa: N801 - PettingZ
         self.state_space = spaces.Box(0, 1, (hands + bits,), np.int8)
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """``{"observation": (bits,), "action_mask": (actions,)}``, both int8: the same object each time."""
+        """``{"observation": (bits,) int8, "action_mask": (actions,) int8}``; one per agent."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """``Discrete(actions)``: the same object each time."""
+        """``Discrete(actions)``; one per agent."""
         return self.action_spaces[agent]
 
     # --------------------------------------------------------------- playing
@@ -167,9 +170,10 @@ class raw_env(AECEnv[str, dict[str, np.ndarray], int]):  # noqa: N801 - PettingZ
         """Begin an episode, dealt like ``Match(rules, seed)``.
 
         Args:
-            seed: 0 to 2**63 - 1. None goes on from the latest seed: the n-th such reset after a seeded one
-                is always the same. Without any seed so far, one is drawn.
-            options: any of "hands", "opener", "scores", "boneyard": a position, as ``Match.deal`` takes it.
+            seed: 0 to 2**63 - 1. None goes on from the latest seed: the n-th such reset after a
+                seeded one is always the same. Without any seed so far, one is drawn.
+            options: a position: any of "hands", "opener", "scores", "boneyard", as ``Match.deal``
+                takes them. What is left out stays as the seed deals it.
 
         Raises:
             ValueError: if the seed or the position is impossible; nothing has changed.
@@ -229,15 +233,13 @@ class raw_env(AECEnv[str, dict[str, np.ndarray], int]):  # noqa: N801 - PettingZ
             agent: any of ``possible_agents``, at any time.
 
         Returns:
-            ``{"observation": (bits,) int8, "action_mask": (actions,) int8}``; the mask is all 0 unless the
-            agent is to move.
+            ``{"observation": (bits,) int8, "action_mask": (actions,) int8}``; the mask is all 0
+            unless the agent is to move.
         """
         observation = np.empty(self._num_bits, np.int8)
         mask = np.empty(self._num_actions, np.int8)
         seat, records = self._seats[agent], self.match.records
-        _observe_compiled()(
-            records, seat, self._live, self._view, self._places, observation, mask
-        )
+        _observe_compiled()(records, seat, self._live, self._view, self._places, observation, mask)
         return {"observation": observation, "action_mask": mask}
 
     def state(self) -> np.ndarray:
@@ -245,14 +247,15 @@ class raw_env(AECEnv[str, dict[str, np.ndarray], int]):  # noqa: N801 - PettingZ
 
         Returns:
             (num_players · tiles + bits,) int8: the hands, seat by seat, then the observation of
-            ``player_0``. The tiles in no hand and not laid sleep or are the boneyard; its order is left out.
+            ``player_0``. Tiles in no hand and not laid are the sleepers or the boneyard, whose
+            order is left out.
         """
         state = np.empty(self.state_space.shape, np.int8)
         _write_state(self.match.records, self._view, self._places, state)
         return state
 
     def render(self) -> str | np.ndarray | None:
-        """The table with all hands open: text, pixels (height, width, 3) uint8, or None and a window."""
+        """The table with open hands: text, pixels (height, width, 3) uint8; a window gives None."""
         if self.render_mode is None:
             logger.warn("render() without a render mode; make the environment with render_mode=...")
         return self._screen.show(self.match)
@@ -273,7 +276,7 @@ class raw_env(AECEnv[str, dict[str, np.ndarray], int]):  # noqa: N801 - PettingZ
             self.truncations = dict.fromkeys(self.agents, True)
 
     def _lose(self, offender: str) -> None:
-        """An illegal action ends the episode: -1 for the seats of the offender's side, 0 for the others."""
+        """An illegal action ends the episode: -1 for the offender's side, 0 for the others."""
         self._cumulative_rewards[offender] = 0.0
         side = self._sides[offender]
         self._reward([-1.0 if other == side else 0.0 for other in range(self.rules.num_sides)])
@@ -318,14 +321,9 @@ def _rewards_compiled() -> Callable[..., None]:
 
 @jit
 def _write_state(matches, views, places, state):
-    rules = matches[0].rules
-    state[:] = 0
-    start = 0
+    rules, start = matches[0].rules, 0
     for seat in range(rules.num_players):
-        hand = matches[0].hands[seat]
-        while hand:
-            state[start + lowest_bit(hand)] = 1
-            hand &= hand - np.uint64(1)
+        unpack(state, start, matches[0].hands[seat], np.int64(rules.num_tiles))
         start += rules.num_tiles
     views[0].rules = rules
     redact_table(views[0], matches[0], 0)

@@ -1,4 +1,4 @@
-"""What the PettingZoo and the Gymnasium environments share: arguments, positions, observations, pictures."""
+"""What the PettingZoo and the Gymnasium environments share."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OPTIONS = ("hands", "opener", "scores", "boneyard")
 RulesLike = Rules | str | Mapping[str, Any] | None
 
 
-def make_rules(num_players: int | None, rules: RulesLike, game: Callable[[int], Rules]) -> Rules:
+def make_rules(num_players: int | None, rules: RulesLike, game: Callable[..., Rules]) -> Rules:
     """The rules that an environment's arguments mean.
 
     Args:
@@ -52,8 +52,8 @@ def make_rules(num_players: int | None, rules: RulesLike, game: Callable[[int], 
     rules = Rules.coerce(rules)
     if num_players is not None and num_players != rules.num_players:
         raise RulesError(
-            f"num_players: {num_players!r} given; allowed: {rules.num_players}, which the given rules "
-            f"({rules}) say, or None"
+            f"num_players: {num_players!r} given; allowed: None or {rules.num_players}, as the "
+            f"given rules ({rules}) say"
         )
     return rules
 
@@ -99,9 +99,9 @@ def set_up(rules: Rules, seed: int, options: Mapping[str, Any] | None) -> Match:
     Args:
         rules: what is played.
         seed: of the match.
-        options: any of "hands", "opener", "scores", "boneyard", as ``Match.deal`` takes them. What is left
-            out stays as the seed deals it; with "hands", the opener is seat 0 and the boneyard all other
-            tiles, shuffled.
+        options: any of "hands", "opener", "scores", "boneyard", as ``Match.deal`` takes them. What
+            is left out stays as the seed deals it; with "hands" given, the opener is seat 0 and the
+            boneyard all other tiles, shuffled.
 
     Raises:
         DealError: if no round can start so, or if there is another option.
@@ -126,12 +126,12 @@ def set_up(rules: Rules, seed: int, options: Mapping[str, Any] | None) -> Match:
 
 @jit
 def observe_seat(match, seat, live, views, places, observation, mask):
-    """Write what a seat sees and may do; the mask is all 0 for a seat not to move and where not `live`.
+    """Write what a seat sees and may do.
 
     Args:
         match: one ``MATCH`` record.
-        seat: the viewer.
-        live: whether the episode goes on.
+        seat: the viewer; the mask of a seat that is not to move is all 0.
+        live: whether the episode goes on; if not, every mask is all 0.
         views: (1,) of dtype ``MATCH``, working memory.
         places: ``Layout.places``.
         observation: (layout.size,) int8.

@@ -9,6 +9,8 @@ True
 
 from __future__ import annotations
 
+import hashlib
+import json
 import operator
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +30,7 @@ from fivesthrees_env.table import END_NAMES, Event, Table
 from fivesthrees_env.tiles import HIGH, LOW, MAX_TILES, Tile, mask_to_tiles, tile_index, tile_name
 from fivesthrees_env.views import redact
 
-__all__ = ["DealError", "IllegalAction", "Match", "RecordError", "check_seed"]
+__all__ = ["DealError", "IllegalAction", "Match", "RecordError", "check_seed", "whole_number"]
 
 RECORD_FORMAT = "fivesthrees-match-1"
 
@@ -121,7 +123,8 @@ class Match(Table):
 
         Returns:
             The seat to move next (``outcome & SEAT``) and, as bits, whether points may have been
-            made (``PAID``) and whether a round (``ROUND_OVER``) or the match (``MATCH_OVER``) ended.
+            made (``PAID``), whether a round (``ROUND_OVER``) and whether the match (``MATCH_OVER``)
+            has ended.
 
         Raises:
             IllegalAction: if the action is not legal now; nothing has changed.
@@ -150,20 +153,11 @@ class Match(Table):
         Raises:
             IllegalAction: if it is not.
         """
-        if type(action) in _WHOLE_NUMBERS:  # nearly always: the quick way
-            index = int(action)
-            if 0 <= index < self._num_actions:
-                return index
-        try:
-            if isinstance(action, np.ndarray) and action.size == 1:
-                action = action.reshape(())[()]
-            if isinstance(action, (bool, np.bool_)):
-                raise TypeError
-            index = operator.index(action)
-        except TypeError:
+        index = int(action) if type(action) in _WHOLE_NUMBERS else whole_number(action)
+        if index is None:
             raise IllegalAction(
                 f"action {action!r} given; allowed: a whole number, one of {self._allowed()}"
-            ) from None
+            )
         if not 0 <= index < self._num_actions:
             raise IllegalAction(
                 f"action {index} is outside 0 to {self._num_actions - 1}; "
@@ -225,8 +219,8 @@ class Match(Table):
             opener: the seat that leads; where the highest double decides round 1 and this seat
                 holds it, it must be led.
             scores: points per side, below the target; default all 0.
-            boneyard: undealt tiles in drawing order, where the game draws; default: all others,
-                shuffled.
+            boneyard: undealt tiles in drawing order, where the game draws, no more than full hands
+                leave; default: so many of the others, shuffled.
 
         Raises:
             DealError: if that cannot be; nothing has changed.
@@ -249,6 +243,7 @@ class Match(Table):
         deck = records["deck"][0, : self.rules.num_tiles]
         if undealt is None:
             undealt = [tile for tile in deck.tolist() if tile not in dealt]
+            undealt = undealt[: self._longest_boneyard] if self.rules.draw else undealt
         missing = [t for t in range(self.rules.num_tiles) if t not in dealt and t not in undealt]
         deck[:] = dealt + missing + undealt
         _deal(records, opener)
@@ -280,8 +275,17 @@ class Match(Table):
         if not self.rules.draw:
             raise DealError("boneyard: given, but nothing is drawn in this game; allowed: None")
         undealt = self._check_tiles(boneyard, "boneyard")
+        if len(undealt) > self._longest_boneyard:
+            raise DealError(
+                f"boneyard: {len(undealt)} tiles given; allowed: up to {self._longest_boneyard}"
+            )
         self._check_once([tile for hand in hands for tile in hand] + undealt)
         return undealt
+
+    @property
+    def _longest_boneyard(self) -> int:
+        """What full hands leave: an observation has no bits for more."""
+        return self.rules.num_tiles - self.rules.hand_size * self.num_players
 
     def _check_tiles(self, tiles: Sequence[Tile], where: str) -> list[int]:
         if not _is_list(tiles):
@@ -316,9 +320,9 @@ class Match(Table):
     # ---------------------------------------------------------------- records
 
     def record(self) -> dict[str, Any]:
-        """The match so far as JSON types: rules, seed; per round the deal, the plies, the events."""
+        """The match so far as JSON types: rules, seed, each round's deal, plies and events."""
         rounds = [self._round(index) for index in range(self._num_deals)]
-        return {
+        record = {
             "format": RECORD_FORMAT,
             "rules": self.rules.to_dict(),
             "fingerprint": self.rules.fingerprint,
@@ -327,6 +331,7 @@ class Match(Table):
             "scores": list(self.scores),
             "winner": self.winner,
         }
+        return {**record, "digest": digest(record)}
 
     @classmethod
     def replay(cls, record: Mapping[str, Any]) -> Match:
@@ -396,6 +401,18 @@ class Match(Table):
         return f"{what} is not legal for seat {self.seat}; allowed now: {self._allowed()}"
 
 
+def whole_number(value: Any) -> int | None:
+    """The int that a Python or NumPy integer, or an array of one, stands for; None for all else."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(())[()]
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
 def check_seed(seed: int | None) -> int:
     """A seed as an int; None draws a fresh one.
 
@@ -409,6 +426,12 @@ def check_seed(seed: int | None) -> int:
             f"seed: {seed!r} given; allowed: None or a whole number from 0 to 2**63 - 1"
         )
     return int(seed)
+
+
+def digest(record: Mapping[str, Any]) -> str:
+    """Sixteen hex digits that change with anything else in a record."""
+    text = json.dumps({key: record[key] for key in record if key != "digest"}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _is_int(value: object) -> bool:

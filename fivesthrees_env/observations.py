@@ -145,9 +145,9 @@ def _parts(rules: Rules) -> list[tuple[str, tuple[int, ...], str]]:
 
 
 def max_count(rules: Rules) -> int:
-    """An upper bound of the end count, in pips: all ends different doubles (one bare double at least 2h)."""
+    """An upper bound of the end count, in pips: at each end another double, or the highest pip."""
     ends = 4 if rules.spinner else 2
-    return sum(2 * max(rules.highest - i, 0) for i in range(ends))
+    return sum(max(2 * (rules.highest - i), rules.highest) for i in range(ends))
 
 
 @jit
@@ -185,7 +185,8 @@ def encode(view, places, row):
         row[_at(places, _UNDEALT, 0) + view.undealt] = 1
         for r in range(1, rules.num_players):
             for value in range(rules.highest + 1):
-                row[_at(places, _NEWER, r - 1) + value] = view.newer[r, value] > 0
+                lacked = view.lacks[r] >> value & 1
+                row[_at(places, _NEWER, r - 1) + value] = lacked and view.newer[r, value] > 0
 
 
 @jit

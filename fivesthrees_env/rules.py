@@ -15,7 +15,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -168,9 +168,7 @@ class Rules:
         for key in values:
             if key not in known:
                 raise RulesError(f"unknown field {key!r}; allowed: {', '.join(known)}")
-        rules = cls(**values)
-        label = next((name for name, preset in _PRESETS.items() if preset == rules), "")
-        return rules if rules.name or not label else _PRESETS[label]
+        return cls(**values)
 
     @classmethod
     def from_record(cls, record: np.void) -> Rules:
@@ -199,7 +197,22 @@ class Rules:
         return record
 
     def __str__(self) -> str:
-        return self.name or f"rules {self.fingerprint}"
+        return self.name or _labels().get(self) or f"rules {self.fingerprint}"
+
+    def summary(self) -> str:
+        """The game in one line: the players, the deal, the target, and what is unusual."""
+        tiles = f"{self.hand_size} tiles each of double-{self.highest}"
+        goal = "exactly" if self.overshoot == "reject" else "at least"
+        game = "All Fives" if self.scoring != "fives_and_threes" else "Fives and Threes"
+        seats = f"{self.num_players} players" + (" in pairs" if self.partnership == "pairs" else "")
+        usual = Rules.all_fives if game == "All Fives" else Rules.fives_and_threes
+        told = {"num_players", "highest", "hand_size", "partnership", "target", "overshoot"}
+        unusual = [
+            f"{key.replace('_', ' ')}: {str(mine).replace('_', ' ')}"
+            for key, (mine, _) in self.differences(usual(self.num_players)).items()
+            if key not in told
+        ]
+        return ", ".join([game, seats, tiles, f"{goal} {self.target}", *unusual])
 
     # ----------------------------------------------------------------- derived
 
@@ -292,6 +305,11 @@ class Rules:
 def _require(condition: bool, rules: Rules, key: str, allowed: str) -> None:
     if not condition:
         raise RulesError(f"{key}: {getattr(rules, key)!r} given; allowed: {allowed}")
+
+
+@cache
+def _labels() -> dict[Rules, str]:
+    return {rules: name for name, rules in _PRESETS.items()}
 
 
 @lru_cache

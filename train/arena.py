@@ -80,8 +80,13 @@ def _make_moves(
     views = np.zeros(len(asked), MATCH)
     batch = matches[asked]
     redact_many(views, batch, batch["seat"])
-    actions = np.asarray(agent.act(views, rng), np.int64)
-    bad = _play_chosen(matches, asked, actions, one_round)
+    actions = np.asarray(agent.act(views, rng))
+    if actions.shape != asked.shape or actions.dtype.kind not in "iu":
+        raise IllegalAction(
+            f"agent {agent.name!r} chose {actions.dtype} of shape {actions.shape}; "
+            f"allowed: whole numbers of shape {asked.shape}"
+        )
+    bad = _play_chosen(matches, asked, actions.astype(np.int64), one_round)
     if bad >= 0:
         raise IllegalAction(f"agent {agent.name!r} chose action {actions[bad]}, which is not legal")
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -34,7 +35,14 @@ from train.arena import deal_rounds, new_matches, play_out
 
 __all__ = [
     "CURVE_SEED",
-    "Estimate", "duplicate_rounds", "exchanges", "results_table", "whole_matches"]
+    "EVALUATION_SEED",
+    "Estimate",
+    "duplicate_rounds",
+    "evaluation_seeds",
+    "exchanges",
+    "results_table",
+    "whole_matches",
+]
 
 #: Seeds of evaluation deals start here; training deals from below (see ppo.py), so the two never meet.
 EVALUATION_SEED = 2**40
@@ -66,7 +74,7 @@ class Estimate:
     def of_share(cls, per_cluster: np.ndarray, games: int) -> Estimate:
         """Wilson's interval (1927) of a share, with the sample size that the clusters are worth."""
         p, error = float(per_cluster.mean()), _standard_error(per_cluster)
-        n = p * (1 - p) / error**2 if error > 0 else len(per_cluster)
+        n = p * (1 - p) / error**2 if 0 < error < math.inf else len(per_cluster)
         centre = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
         half = _Z / (1 + _Z**2 / n) * math.sqrt(p * (1 - p) / n + _Z**2 / (4 * n * n))
         return cls(p, max(centre - half, 0.0), min(centre + half, 1.0), games, len(per_cluster))
@@ -80,6 +88,19 @@ def exchanges(rules: Rules) -> np.ndarray:
     """All ways to give the sides to agent 0 and agent 1, each with at least one: (ways, players) int."""
     ways = [w for w in product((0, 1), repeat=rules.num_sides) if 0 < sum(w) < len(w)]
     return np.array([[w[rules.side_of(s)] for s in range(rules.num_players)] for w in ways])
+
+
+def evaluation_seeds(count: int, seed: int) -> np.ndarray:
+    """Seeds of the deals of an evaluation: (count,) int64; another `seed` gives others.
+
+    Raises:
+        ValueError: if there are no deals, or no such seeds.
+    """
+    if not 1 <= count <= 2**32:
+        raise ValueError(f"deals, matches: {count} given; allowed: 1 to {2**32}")
+    if not 0 <= seed < 2**30:
+        raise ValueError(f"seed: {seed} given; allowed: 0 to {2**30 - 1}")
+    return EVALUATION_SEED + seed * 2**32 + np.arange(count)
 
 
 def duplicate_rounds(
@@ -96,7 +117,7 @@ def duplicate_rounds(
     seating = exchanges(rules)
     leads = range(rules.num_players) if rules.lead_first == "lot" else range(1)
     way, lead = (np.array(x) for x in zip(*product(range(len(seating)), leads), strict=True))
-    seeds = EVALUATION_SEED + seed * 2**32 + np.arange(deals)
+    seeds = evaluation_seeds(deals, seed)
     matches = deal_rounds(rules, np.repeat(seeds, len(way)), np.tile(lead, deals))
     seats = seating[np.tile(way, deals)]
     play_out(matches, [first, second], seats, np.random.default_rng(seed), one_round=True)
@@ -119,7 +140,7 @@ def whole_matches(
         seed: another number takes other deals.
     """
     seating = exchanges(rules)
-    seeds = EVALUATION_SEED + seed * 2**32 + np.arange(-(-matches // len(seating)))
+    seeds = evaluation_seeds(-(-matches // len(seating)), seed)
     batch = new_matches(rules, np.repeat(seeds, len(seating)))
     seats = np.tile(seating, (len(seeds), 1))
     play_out(batch, [first, second], seats, np.random.default_rng(seed))
@@ -196,4 +217,7 @@ def _rules_for(name: str | None, *players: Agent) -> Rules:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args))
+    try:
+        main(tyro.cli(Args, description=__doc__))
+    except (ValueError, OSError) as error:  # no such agent, a checkpoint that does not fit, ...
+        sys.exit(f"train.evaluate: {error}")

@@ -11,6 +11,7 @@ decision per match and step, by whichever seat is to move.
 | metric | meaning |
 |---|---|
 | decisions | decisions collected so far; forced moves are not decisions |
+| seconds | time spent on it, collection and learning together |
 | decisions/s | decisions per second of training, collection and learning together |
 | score rate | points that a side scores per decision of a seat, mean over the rollout |
 | match decisions | decisions per finished match |
@@ -45,7 +46,7 @@ from agents.sampling import sample_actions
 from fivesthrees_env.batch import MatchBatch
 from fivesthrees_env.opponents import GreedyAgent
 from fivesthrees_env.rewards import margins
-from fivesthrees_env.rules import Rules
+from fivesthrees_env.rules import Rules, RulesError
 from train.advantages import seat_advantages
 from train.evaluate import CURVE_SEED, duplicate_rounds
 from train.monitor import Monitor, StopRequest, every
@@ -120,6 +121,26 @@ class Args:
 FREE = {"minutes", "decisions", "run", "resume", "threads", "checkpoint_seconds", "report", "deals", "matches"}
 
 
+class ArgumentError(ValueError):
+    """An argument that no run can start with."""
+
+
+def check(args: Args) -> None:
+    """See that there is something to do.
+
+    Raises:
+        ArgumentError: naming the argument, its value and what is allowed.
+    """
+    if not args.minutes > 0:
+        raise ArgumentError(f"--minutes {args.minutes} given; allowed: more than 0")
+    counts = ("decisions", "num_matches", "steps", "width", "depth", "epochs", "minibatch", "deals")
+    for name in (*counts, "matches", "threads", "seed"):
+        value, least = getattr(args, name), 0 if name in ("threads", "seed") else 1
+        if value is not None and value < least:
+            option = "--" + name.replace("_", "-")
+            raise ArgumentError(f"{option} {value} given; allowed: {least} or more")
+
+
 class Rollout:
     """The arrays of one rollout: T steps of N matches, one decision each."""
 
@@ -182,7 +203,9 @@ def minibatches(
     )
     kept = np.flatnonzero(usable)
     if not kept.size:
-        raise ValueError(f"steps: {args.steps} is too short for a seat to decide twice; allowed: more")
+        raise ArgumentError(
+            f"--steps {args.steps} is too few for a seat to decide twice; allowed: more"
+        )
     returns = advantages + rollout.values
     scale = advantages.reshape(-1)[kept]
     advantages = (advantages - scale.mean()) / (scale.std() + 1e-8)
@@ -266,6 +289,13 @@ class Trainer:
             return min(self.decisions / self.args.decisions, 1.0)
         return min(self.seconds / (60 * self.args.minutes), 1.0)
 
+    @property
+    def budget(self) -> str:
+        """How long the run is to be, in words."""
+        if self.args.decisions is not None:
+            return f"its {self.args.decisions:,} decisions"
+        return f"its {self.args.minutes:g} minutes"
+
     def iterate(self, rollout: Rollout) -> dict[str, float]:
         """One rollout and one update; returns the metrics."""
         started = time.perf_counter()
@@ -313,7 +343,19 @@ class Trainer:
         Raises:
             CheckpointError: if there is none, or if `args` asks for another kind of training.
         """
-        tensors, about = checkpoints.read(args.folder() / TRAINER_FILE)
+        path = args.folder() / TRAINER_FILE
+        tensors, about = checkpoints.read(path)
+        try:
+            return cls._restore(args, tensors, about)
+        except checkpoints.CheckpointError:
+            raise
+        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+            raise checkpoints.CheckpointError(
+                f"{path}: damaged or no state of a run ({type(error).__name__}: {error})"
+            ) from error
+
+    @classmethod
+    def _restore(cls, args: Args, tensors: dict[str, Tensor], about: dict[str, Any]) -> Trainer:
         training = about["training"]
         trainer = cls(_merge(args, training["args"]))
         parts: dict[str, dict[str, Tensor]] = {"network": {}, "optimizer": {}, "batch": {}}
@@ -349,16 +391,19 @@ def _merge(args: Args, stored: dict[str, Any]) -> Args:
                 f"{stored[f.name]}; leave it out, or start a new run with --run"
             )
     kept = {k: v for k, v in stored.items() if k not in FREE and k in {f.name for f in fields(Args)}}
+    if args.decisions is None and args.minutes == default.minutes:  # no budget given: the run's own
+        kept["decisions"] = stored["decisions"]
+        kept["minutes"] = max(args.minutes, stored["minutes"])
     return Args(**{**asdict(args), **kept})
 
 
-def train(trainer: Trainer) -> bool:
+def train(trainer: Trainer, stop: StopRequest) -> bool:
     """Train to the end of the budget; returns whether it got there (Ctrl-C stops it earlier)."""
     args = trainer.args
     rollout = Rollout(trainer.batch, args.steps)
     checkpoint_due = every(args.checkpoint_seconds)
     trainer.save()
-    with Monitor(args.folder()) as monitor, StopRequest() as stop:
+    with Monitor(args.folder()) as monitor:
         while trainer.progress < 1 and not stop:
             metrics = trainer.iterate(rollout)
             if checkpoint_due() or trainer.progress >= 1:
@@ -374,17 +419,18 @@ def train(trainer: Trainer) -> bool:
 
 def main(args: Args) -> None:
     """Train, save, measure."""
+    check(args)
     torch.set_num_threads(args.threads or torch.get_num_threads())
     folder = args.folder()
-    if args.resume:
-        trainer = Trainer.resume(args)
-    elif (folder / TRAINER_FILE).exists():
+    if not args.resume and (folder / TRAINER_FILE).exists():
         raise checkpoints.CheckpointError(
             f"{folder} holds a run already; --resume goes on with it, --run FOLDER starts elsewhere"
         )
-    else:
-        trainer = Trainer(args)
-    ended = train(trainer)
+    with StopRequest() as stop:  # from here on, Ctrl-C leaves a checkpoint
+        trainer = Trainer.resume(args) if args.resume else Trainer(args)
+        if trainer.progress >= 1:
+            print(f"{folder} has had {trainer.budget}; a larger --minutes or --decisions goes on")
+        ended = train(trainer, stop)
     if not ended:
         print(f"stopped; {folder / checkpoints.AGENT_FILE} plays, --resume goes on from here")
         sys.exit(130)
@@ -395,5 +441,8 @@ def main(args: Args) -> None:
 if __name__ == "__main__":
     try:
         main(tyro.cli(Args, description=__doc__))
-    except checkpoints.CheckpointError as error:
+    except (ArgumentError, checkpoints.CheckpointError, RulesError, OSError) as error:
         sys.exit(f"train.ppo: {error}")
+    except KeyboardInterrupt:
+        print("\ntrain.ppo: stopped at once; what was saved before is whole", file=sys.stderr)
+        sys.exit(130)

@@ -54,8 +54,10 @@ def report(agent: NeuralAgent, folder: Path, deals: int, matches: int) -> None:
 
 def _how_to_go_on(agent: NeuralAgent, folder: Path) -> str:
     trained = agent.about["training"]["args"]
+    minutes, decisions = trained["minutes"], trained["decisions"]
+    longer = f"--decisions {3 * decisions}" if decisions else f"--minutes {3 * minutes:g}"
     return f"""how to go on:
-  train longer            python -m train.ppo --resume --run {folder} --minutes {3 * trained["minutes"]:g}
+  train longer            python -m train.ppo --resume --run {folder} {longer}
   measure more closely    python -m train.evaluate {folder} greedy --deals 10000 --matches 10000
   look at the curves      tensorboard --logdir {folder / "tensorboard"}
   play it in your code    agents.load("{folder}").act(match.view(match.seat), rng)"""
