@@ -1,9 +1,9 @@
 """Everything that plays. ``load`` finds an agent by name or by checkpoint.
 
-    >>> import agents
-    >>> agents.names()
-    ('random', 'greedy')
-    >>> agents.load("runs/my-run/agent.safetensors")
+>>> import agents
+>>> agents.names()
+('random', 'greedy')
+>>> agents.load("runs/my-run/agent.safetensors")
 """
 
 from __future__ import annotations

@@ -75,9 +75,7 @@ def read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except (SafetensorError, OSError, RuntimeError) as error:
         raise CheckpointError(f"{path}: damaged or no safetensors file ({error})") from error
     if metadata.get("format") != FORMAT:
-        raise CheckpointError(
-            f"{path}: format {metadata.get('format')!r} found; allowed: {FORMAT!r}"
-        )
+        raise CheckpointError(f"{path}: format {metadata.get('format')!r} found; allowed: {FORMAT!r}")
     try:
         about = json.loads(metadata["about"])
         check_rules(about)

@@ -86,9 +86,7 @@ class NeuralAgent:
         return best_actions(logits, masks) if self.greedy else sample_actions(logits, masks, rng)[0]
 
 
-def _shape(
-    rules: Rules, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any]
-) -> dict[str, int]:
+def _shape(rules: Rules, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any]) -> dict[str, int]:
     """The shape of a stored network, on which rules, tensors and description must agree.
 
     Raises:

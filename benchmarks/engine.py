@@ -97,7 +97,15 @@ def measure(preset: str, args: Args) -> tuple[str, ...]:
 
 def main(args: Args) -> None:
     table = Table(title=f"MatchBatch, {args.num_matches} matches, one core", title_justify="left")
-    columns = ("rules", "bytes", "steps/s", "without the choice", "per step", "written", "x writing")
+    columns = (
+        "rules",
+        "bytes",
+        "steps/s",
+        "without the choice",
+        "per step",
+        "written",
+        "x writing",
+    )
     for column in columns:
         table.add_column(column, justify="left" if column == "rules" else "right")
     for preset in args.presets:

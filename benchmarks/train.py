@@ -2,8 +2,8 @@
 
     python -m benchmarks.train
 
-"roofline" is the time that the forward and backward passes of the same shapes take alone, measured in the same
-run: one forward pass per decision for the rollout, one forward and backward pass per decision and epoch.
+"roofline" is the time that the forward and backward passes of the same shapes take alone, measured in the
+same run: one forward pass per decision for the rollout, one forward and backward pass per decision and epoch.
 """
 
 from __future__ import annotations

@@ -58,9 +58,7 @@ def env(
     render_mode: str | None = None,
 ) -> OrderEnforcing:
     """``raw_env`` with PettingZoo's order enforcing around it; the arguments are the same."""
-    return OrderEnforcing(
-        raw_env(num_players, rules, episode, reward, max_rounds, illegal, render_mode)
-    )
+    return OrderEnforcing(raw_env(num_players, rules, episode, reward, max_rounds, illegal, render_mode))
 
 
 class OrderEnforcing(OrderEnforcingWrapper):  # type: ignore[misc]

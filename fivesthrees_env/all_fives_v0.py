@@ -160,6 +160,4 @@ def env(
     render_mode: str | None = None,
 ) -> aec.OrderEnforcing:
     """``raw_env`` with PettingZoo's order enforcing around it; the arguments are the same."""
-    return aec.OrderEnforcing(
-        raw_env(num_players, rules, episode, reward, max_rounds, illegal, render_mode)
-    )
+    return aec.OrderEnforcing(raw_env(num_players, rules, episode, reward, max_rounds, illegal, render_mode))

@@ -30,6 +30,8 @@ __all__ = ["EPISODES", "MatchBatch", "check_episode"]
 
 EPISODES = ("match", "round")
 
+_MOST_PASSED_OVER = 1000  # in a game that never offers a choice one has to stop somewhere
+
 
 def check_episode(episode: str) -> bool:
     """Whether an episode is one round ("round") rather than a whole match ("match").
@@ -91,6 +93,7 @@ class MatchBatch:
         self.rewards = np.zeros((num_matches, self.rules.num_sides), np.float32)
         self.dones = np.zeros(num_matches, np.bool_)
         self.winners = np.full(num_matches, NONE, np.int8)
+        self._views_are_old = True
         self._carried = np.zeros_like(self.rewards)  # of forced plies since the latest step
         self._views = np.zeros(num_matches, MATCH)
         self.observations = np.zeros((num_matches, self.layout.size), np.int8)
@@ -126,9 +129,7 @@ class MatchBatch:
         """
         raw = np.ascontiguousarray(state["matches"], np.uint8)
         if raw.shape != (self.num_matches, MATCH.itemsize):
-            raise ValueError(
-                f"matches: {raw.shape} given; allowed: {(self.num_matches, MATCH.itemsize)}"
-            )
+            raise ValueError(f"matches: {raw.shape} given; allowed: {(self.num_matches, MATCH.itemsize)}")
         matches = raw.reshape(-1).view(MATCH)
         if (matches["rules"] != self.rules.record).any():
             raise ValueError("matches: of other rules than this batch")
@@ -139,22 +140,23 @@ class MatchBatch:
         self.rewards[:] = 0.0
         self._observe()
 
-    def bind(
-        self, observations: np.ndarray | None = None, action_masks: np.ndarray | None = None
-    ) -> None:
+    def bind(self, observations: np.ndarray | None = None, action_masks: np.ndarray | None = None) -> None:
         """Write into these arrays from now on (a row of a rollout buffer, say) instead of the ones before.
 
         Raises:
-            ValueError: if an array has another shape, another dtype or gaps.
+            ValueError: if an array has another shape, another dtype or gaps, or cannot be written.
         """
-        for name, array in (("observations", observations), ("action_masks", action_masks)):
-            if array is None:
-                continue
+        arrays = {"observations": observations, "action_masks": action_masks}
+        given = {name: array for name, array in arrays.items() if array is not None}
+        for name, array in given.items():
             own = getattr(self, name)
-            if array.shape != own.shape or array.dtype != np.int8 or not array.flags.c_contiguous:
+            fits = array.shape == own.shape and array.dtype == np.int8
+            if not (fits and array.flags.c_contiguous and array.flags.writeable):
                 raise ValueError(
-                    f"{name}: {array.dtype} {array.shape} given; allowed: C-contiguous int8 {own.shape}"
+                    f"{name}: {array.dtype} {array.shape} given; "
+                    f"allowed: writable, C-contiguous int8 {own.shape}"
                 )
+        for name, array in given.items():
             setattr(self, name, array)
 
     def step(self, actions: np.ndarray) -> None:
@@ -197,9 +199,7 @@ class MatchBatch:
         return random_actions(self.matches, rng)
 
     def _observe(self) -> None:
-        _observe_all(
-            self.matches, self.layout.places, self.observations, self.action_masks, self.seats
-        )
+        _observe_all(self.matches, self.layout.places, self.observations, self.action_masks, self.seats)
         self._views_are_old = True
 
     def _check_actions(self, actions: np.ndarray) -> np.ndarray:
@@ -251,8 +251,10 @@ def _skip_forced(match, stop_after_round, scheme, rewards, i):
 
 @jit
 def _open_episode(match, stop_after_round, scheme, carried, i):
-    """Forced plies at the start of an episode. One without any decision is passed over."""
-    if _skip_forced(match, stop_after_round, scheme, carried, i):
+    """Forced plies at the start of an episode. Those without any decision are passed over."""
+    for _ in range(_MOST_PASSED_OVER):
+        if not _skip_forced(match, stop_after_round, scheme, carried, i):
+            return
         carried[i] = 0.0
         start_match(match)
 
@@ -264,9 +266,7 @@ def _skip_all(matches, stop_after_round, scheme, carried):
 
 
 @jit
-def _step_all(
-    matches, actions, stop_after_round, skip_forced, scheme, rewards, carried, dones, winners
-):
+def _step_all(matches, actions, stop_after_round, skip_forced, scheme, rewards, carried, dones, winners):
     for i in range(matches.size):
         match = matches[i]
         for side in range(rewards.shape[1]):

@@ -203,9 +203,7 @@ class Games:
         """The first game in which the learner's action is not legal, or -1."""
         return int(_first_illegal(self.matches, self._all, actions))
 
-    def observe(
-        self, rows: np.ndarray | None = None, live: bool = True
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def observe(self, rows: np.ndarray | None = None, live: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Observations (n, bits) and masks (n, actions) of the learners; masks 0 if not live."""
         rows = self._all if rows is None else rows
         observations = np.empty((rows.size, self.layout.size), np.int8)
@@ -234,9 +232,7 @@ class Games:
             for code, agent in enumerate(self._outside, OUTSIDE):
                 rows = waiting[codes == code]
                 if rows.size:
-                    _play_all(
-                        self.matches, self.games, self._settings, rows, self._act(agent, rows, rng)
-                    )
+                    _play_all(self.matches, self.games, self._settings, rows, self._act(agent, rows, rng))
         if (self.games["status"] == POINTLESS).any():
             raise ValueError(f"{self.rules}: the learner never has a choice in these episodes")
 
@@ -301,9 +297,7 @@ def _seat_agents(
         )
     if len(given) != others:
         lengths = f"{others - 1} or {others}" if pairs else f"{others}"
-        raise ValueError(
-            f"opponents: {len(given)} given; allowed: one for all, or a list of {lengths}"
-        )
+        raise ValueError(f"opponents: {len(given)} given; allowed: one for all, or a list of {lengths}")
     return [opponent(agent) for agent in given]
 
 
@@ -360,9 +354,7 @@ class FivesAndThreesEnv(gymnasium.Env[np.ndarray, int]):
         self.render_mode = render_mode
         self._screen = Screen(render_mode)
         self._illegal_loses = check_illegal(illegal)
-        self._games = Games(
-            1, self.rules, opponents, partner, seat, episode, reward, max_rounds, skip_forced
-        )
+        self._games = Games(1, self.rules, opponents, partner, seat, episode, reward, max_rounds, skip_forced)
         self._ended = True
         self._begun = False
         self.observation_space = spaces.Box(0, 1, (self.layout.size,), np.int8)
@@ -582,8 +574,7 @@ class FivesAndThreesVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray,
         array = np.asarray(actions)
         if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
             raise IllegalAction(
-                f"actions: {array.dtype} {array.shape} given; "
-                f"allowed: whole numbers ({self.num_envs},)"
+                f"actions: {array.dtype} {array.shape} given; allowed: whole numbers ({self.num_envs},)"
             )
         array = array.astype(np.int64)
         bad = -1 if self._illegal_loses else self._games.first_illegal(array)

@@ -79,9 +79,7 @@ class Match(Table):
         seed: 0 to 2**63 - 1; the same seed gives the same deals. None draws one (``match.seed``).
     """
 
-    def __init__(
-        self, rules: Rules | str | Mapping[str, Any] | None = None, seed: int | None = None
-    ) -> None:
+    def __init__(self, rules: Rules | str | Mapping[str, Any] | None = None, seed: int | None = None) -> None:
         rules = Rules.coerce(rules)
         self.seed = check_seed(seed)
         records = np.zeros(1, MATCH)
@@ -155,13 +153,10 @@ class Match(Table):
         """
         index = int(action) if type(action) in _WHOLE_NUMBERS else whole_number(action)
         if index is None:
-            raise IllegalAction(
-                f"action {action!r} given; allowed: a whole number, one of {self._allowed()}"
-            )
+            raise IllegalAction(f"action {action!r} given; allowed: a whole number, one of {self._allowed()}")
         if not 0 <= index < self._num_actions:
             raise IllegalAction(
-                f"action {index} is outside 0 to {self._num_actions - 1}; "
-                f"allowed now: {self._allowed()}"
+                f"action {index} is outside 0 to {self._num_actions - 1}; allowed now: {self._allowed()}"
             )
         return index
 
@@ -267,18 +262,14 @@ class Match(Table):
         self._check_once([tile for hand in dealt for tile in hand])
         return dealt
 
-    def _check_boneyard(
-        self, hands: list[list[int]], boneyard: Sequence[Tile] | None
-    ) -> list[int] | None:
+    def _check_boneyard(self, hands: list[list[int]], boneyard: Sequence[Tile] | None) -> list[int] | None:
         if boneyard is None:
             return None
         if not self.rules.draw:
             raise DealError("boneyard: given, but nothing is drawn in this game; allowed: None")
         undealt = self._check_tiles(boneyard, "boneyard")
         if len(undealt) > self._longest_boneyard:
-            raise DealError(
-                f"boneyard: {len(undealt)} tiles given; allowed: up to {self._longest_boneyard}"
-            )
+            raise DealError(f"boneyard: {len(undealt)} tiles given; allowed: up to {self._longest_boneyard}")
         self._check_once([tile for hand in hands for tile in hand] + undealt)
         return undealt
 
@@ -296,8 +287,7 @@ class Match(Table):
                 _is_int(half) and 0 <= half <= self.rules.highest for half in halves
             ):
                 raise DealError(
-                    f"{where}: {tile!r} is no tile; "
-                    f"allowed: (a, b) with halves 0 to {self.rules.highest}"
+                    f"{where}: {tile!r} is no tile; allowed: (a, b) with halves 0 to {self.rules.highest}"
                 )
         return [tile_index(int(a), int(b)) for a, b in tiles]
 
@@ -422,9 +412,7 @@ def check_seed(seed: int | None) -> int:
     if seed is None:
         return secrets.randbits(32)
     if not _is_int(seed) or not 0 <= seed < 2**63:
-        raise ValueError(
-            f"seed: {seed!r} given; allowed: None or a whole number from 0 to 2**63 - 1"
-        )
+        raise ValueError(f"seed: {seed!r} given; allowed: None or a whole number from 0 to 2**63 - 1")
     return int(seed)
 
 

@@ -153,52 +153,73 @@ def max_count(rules: Rules) -> int:
 @jit
 def encode(view, places, row):
     """Write the observation of one view into a row of int8, (size,)."""
-    rules = view.rules
-    tiles, values = np.int64(rules.num_tiles), np.int64(rules.highest) + 1
-    unpack(row, _at(places, _HAND, 0), view.hands[0], tiles)
-    for r in range(rules.num_players):
-        unpack(row, _at(places, _LAID, r), view.laid[r], tiles)
-    row[_at(places, _LAID, rules.num_players) :] = 0
+    _encode_tiles(view, places, row)
+    row[_at(places, _LACKS, 0) :] = 0
+    _encode_seats(view, places, row)
+    _encode_line(view, places, row)
+    _encode_scores(view, places, row)
+    if view.rules.draw:
+        _encode_boneyard(view, places, row)
+
+
+@jit
+def _encode_tiles(view, places, row):
+    count = np.int64(view.rules.num_tiles)
+    unpack(row, _at(places, _HAND, 0), view.hands[0], count)
+    for r in range(view.rules.num_players):
+        unpack(row, _at(places, _LAID, r), view.laid[r], count)
+
+
+@jit
+def _encode_seats(view, places, row):
+    n, values = np.int64(view.rules.num_players), np.int64(view.rules.highest) + 1
     lacks = np.uint64(0)
-    for r in range(1, rules.num_players):
+    for r in range(1, n):
         lacks |= np.uint64(view.lacks[r]) << np.uint64((r - 1) * values)
-    unpack(row, _at(places, _LACKS, 0), lacks, (rules.num_players - 1) * values)
-    for r in range(rules.num_players):
+    unpack(row, _at(places, _LACKS, 0), lacks, (n - 1) * values)
+    for r in range(n):
         row[_at(places, _HELD, r) + view.held[r]] = 1
-    if view.placed:
-        row[_at(places, _COUNT, 0) + end_count(view)] = 1
-    for end in range(rules.num_ends):
-        if view.ends[end] >= 0:
-            row[_at(places, _ENDS, end) + view.ends[end]] = 1
-            if _is_double_end(view, end):
-                row[_at(places, _DOUBLE_ENDS, end) + view.ends[end]] = 1
     row[_at(places, _TO_MOVE, 0) + view.seat] = 1
     row[_at(places, _OPENER, 0) + view.opener] = 1
+
+
+@jit
+def _encode_line(view, places, row):
+    # Bits are written rather than branched for: where the ends are is what no processor can predict.
+    row[_at(places, _COUNT, 0) + end_count(view)] = view.placed > 0
+    lone_double = view.placed == 1 and view.ends[0] == view.ends[1]  # FT-11
+    for end in range(view.rules.num_ends):
+        is_open = view.ends[end] >= 0
+        pip = max(np.int64(view.ends[end]), 0)
+        row[_at(places, _ENDS, end) + pip] = is_open
+        row[_at(places, _DOUBLE_ENDS, end) + pip] = is_open & (lone_double | (view.weights[end] == 2))
+    if view.rules.spinner and view.spinner >= 0:
+        row[_at(places, _SPINNER, 0) + view.spinner] = 1
+
+
+@jit
+def _encode_scores(view, places, row):
+    rules = view.rules
     for side in range(rules.num_sides):
         needed = np.int64(rules.target) - view.scores[side]
         if needed > 0:
             units = (needed + rules.score_unit - 1) // rules.score_unit
             row[_at(places, _NEEDED, side) + units - 1] = 1
-    if rules.spinner and view.spinner >= 0:
-        row[_at(places, _SPINNER, 0) + view.spinner] = 1
-    if rules.draw:
-        row[_at(places, _UNDEALT, 0) + view.undealt] = 1
-        for r in range(1, rules.num_players):
-            for value in range(rules.highest + 1):
-                lacked = view.lacks[r] >> value & 1
-                row[_at(places, _NEWER, r - 1) + value] = lacked and view.newer[r, value] > 0
+
+
+@jit
+def _encode_boneyard(view, places, row):
+    row[_at(places, _UNDEALT, 0) + view.undealt] = 1
+    for r in range(1, view.rules.num_players):
+        for value in range(view.rules.highest + 1):
+            lacked = view.lacks[r] >> value & 1
+            row[_at(places, _NEWER, r - 1) + value] = lacked and view.newer[r, value] > 0
 
 
 @jit
 def _at(places, part, i):
     """First bit of row i of a slice."""
     return places[part, 0] + i * places[part, 1]
-
-
-@jit
-def _is_double_end(view, end):
-    """A double lies open at the end: it counts both halves, unless it lies alone (FT-10, FT-11)."""
-    return view.weights[end] == 2 or (view.placed == 1 and view.ends[0] == view.ends[1])
 
 
 @jit

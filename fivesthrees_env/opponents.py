@@ -11,7 +11,13 @@ import numpy as np
 
 from fivesthrees_env.kernel.jit import count_bits, jit, lowest_bit
 from fivesthrees_env.kernel.layout import playable
-from fivesthrees_env.kernel.play import accepted_points, draw_action, knock_action, may_draw, write_mask
+from fivesthrees_env.kernel.play import (
+    accepted_points,
+    draw_action,
+    knock_action,
+    may_draw,
+    write_mask,
+)
 from fivesthrees_env.kernel.random import below, seed_stream
 from fivesthrees_env.kernel.record import MATCH
 from fivesthrees_env.rules import Rules

@@ -24,7 +24,7 @@ __all__ = ["frames", "read_records", "replay", "write_records"]
 
 def write_records(path: str | Path, matches: Iterable[Match], append: bool = False) -> None:
     """Write matches as JSON Lines, one object per line."""
-    with open(path, "a" if append else "w", encoding="utf-8") as file:
+    with Path(path).open("a" if append else "w", encoding="utf-8") as file:
         for match in matches:
             file.write(json.dumps(match.record(), separators=(",", ":")) + "\n")
 
@@ -35,7 +35,7 @@ def read_records(path: str | Path) -> Iterator[Match]:
     Raises:
         RecordError: at the first line that is no record or that does not replay; it names the line.
     """
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
                 yield Match.replay(json.loads(line))

@@ -178,9 +178,7 @@ def ansi(table: Table, color: bool = False) -> str:
     lines = [f"\033[1m{title}\033[0m"]
     for head, body in rows:
         bold = "\033[1;33m" if body.endswith("<- to move") else ""
-        lines.append(
-            f"  \033[36m{head:<{width}}\033[0m  {bold}{body}{chr(27) + '[0m' if bold else ''}"
-        )
+        lines.append(f"  \033[36m{head:<{width}}\033[0m  {bold}{body}{chr(27) + '[0m' if bold else ''}")
     return "\n".join(lines) + "\n"
 
 
@@ -546,9 +544,7 @@ def _draw_line(table: Table, room: Box) -> Iterator[Shape]:
         room.h,
     )
     shift, unit = complex(room.x, room.y), layout.unit
-    last = (
-        table.last.tile if table.last is not None and table.last.kind in ("lead", "play") else None
-    )
+    last = table.last.tile if table.last is not None and table.last.kind in ("lead", "play") else None
     spinner = None if table.spinner_index is None else tuple(table.line[table.spinner_index])
     for placed in sorted(layout.placed, key=lambda placed: _is_tile(placed.piece, last)):
         near, far = placed.near + shift, placed.far + shift
@@ -579,16 +575,12 @@ def _tile_rect(near: complex, far: complex, unit: float, grow: float, fill: str)
     return Rect(x - side, y - side, w + 2 * side, h + 2 * side, (0.17 + grow) * unit, fill)
 
 
-def _draw_tile(
-    tile: Tile, near: complex, far: complex, unit: float, pinned: bool = False
-) -> Iterator[Shape]:
+def _draw_tile(tile: Tile, near: complex, far: complex, unit: float, pinned: bool = False) -> Iterator[Shape]:
     """An ivory tile with its pips; a spinner has a brass pin in the middle."""
     yield from _draw_blank(near, far, unit, IVORY, EDGE)
     along, middle = (far - near) / unit, (near + far) / 2
     bar = complex(0.03, 0.36) * along * unit
-    yield Rect(
-        middle.real - abs(bar.real), middle.imag - abs(bar.imag), *_size(bar), 0.03 * unit, EDGE
-    )
+    yield Rect(middle.real - abs(bar.real), middle.imag - abs(bar.imag), *_size(bar), 0.03 * unit, EDGE)
     if pinned:
         yield Circle(middle.real, middle.imag, 0.12 * unit, BRASS)
     for centre, pips in ((near, tile[0]), (far, tile[1])):
@@ -625,9 +617,7 @@ def _draw_seat(table: Table, seat: int, place: str, tray: Box) -> Iterator[Shape
     yield from _draw_label(table, seat, tray, upright)
     room = tray.inset(112, 8) if upright else tray.inset(8, 82)
     tiles = [None] * table.held[seat] if table.hidden[seat] else list(table.hands[seat])
-    unit, centres = layout_hand(
-        len(tiles), room.w, room.h, upright, 40 if place == "bottom" else 34
-    )
+    unit, centres = layout_hand(len(tiles), room.w, room.h, upright, 40 if place == "bottom" else 34)
     half = unit / 2 * (1j if upright else 1)
     for tile, centre in zip(tiles, centres, strict=True):
         middle = centre + complex(room.x, room.y)
@@ -645,9 +635,7 @@ def _draw_label(table: Table, seat: int, tray: Box, upright: bool) -> Iterator[S
     state = ""
     if seat == table.seat and not table.over:
         state = "to move"
-    elif (
-        table.last is not None and table.last.seat == seat and table.last.kind in ("knock", "draw")
-    ):
+    elif table.last is not None and table.last.seat == seat and table.last.kind in ("knock", "draw"):
         state = "knocks" if table.last.kind == "knock" else "draws"
     yield Text(x, y + 45, state, 14, ACCENT if state == "to move" else ALARM)
 
@@ -800,9 +788,7 @@ def _pygame() -> Any:
     try:
         import pygame
     except ImportError as error:
-        raise ImportError(
-            "drawing pixels needs pygame: pip install 'fivesthrees-env[render]'"
-        ) from error
+        raise ImportError("drawing pixels needs pygame: pip install 'fivesthrees-env[render]'") from error
     return pygame
 
 
@@ -873,9 +859,7 @@ class Window:
         title: what stands above the picture.
     """
 
-    def __init__(
-        self, size: tuple[int, int] = (1200, 750), title: str = "Fives and Threes"
-    ) -> None:
+    def __init__(self, size: tuple[int, int] = (1200, 750), title: str = "Fives and Threes") -> None:
         self.size, self.title = size, title
         self._screen: Any = None
         self._dismissed = False
@@ -900,9 +884,7 @@ class Window:
 
     def pump(self) -> None:
         """Answers the window system without drawing; call it now and then while nothing changes."""
-        if self._screen is not None and any(
-            e.type == _pygame().QUIT for e in _pygame().event.get()
-        ):
+        if self._screen is not None and any(e.type == _pygame().QUIT for e in _pygame().event.get()):
             self.close()
             self._dismissed = True
 

@@ -64,7 +64,7 @@ class Rules:
     pair_round_end: str = "both_out"
     """When a pair ends the round: "both_out" partners, or "first_out"."""
     scoring: str = "fives_and_threes"
-    """Points of a count: "fives_and_threes" (FT-13), "fives" (the count itself), "fives_over_5" (count / 5)."""
+    """Points of a count: "fives_and_threes" (FT-13), "fives" (the count), "fives_over_5" (count / 5)."""
     target: int = 61
     """Points that win the match."""
     overshoot: str = "reject"
@@ -109,18 +109,18 @@ class Rules:
     @classmethod
     def all_fives(cls, num_players: int = 4, **changes: Any) -> Rules:
         """All Fives (AF-1 to AF-10) for 2, 3 or 4 players, with `changes` to single fields."""
-        game = dict(
-            partnership="singles",
-            scoring="fives",
-            target=150,
-            overshoot="win",
-            going_out="pips",
-            block="others_minus_own",
-            lead_first="highest_double",
-            lead_later="winner",
-            spinner=True,
-            draw=True,
-        )
+        game: dict[str, Any] = {
+            "partnership": "singles",
+            "scoring": "fives",
+            "target": 150,
+            "overshoot": "win",
+            "going_out": "pips",
+            "block": "others_minus_own",
+            "lead_first": "highest_double",
+            "lead_later": "winner",
+            "spinner": True,
+            "draw": True,
+        }
         return cls(num_players=num_players, **{**game, **changes})
 
     @classmethod
@@ -293,9 +293,7 @@ class Rules:
         if self.boneyard_floor:
             _require(self.draw, self, "boneyard_floor", "0 where nothing is drawn (draw=False)")
         if not self.win_on_lead:
-            _require(
-                self.overshoot == "reject", self, "win_on_lead", 'True unless overshoot is "reject"'
-            )
+            _require(self.overshoot == "reject", self, "win_on_lead", 'True unless overshoot is "reject"')
         if self.overshoot == "reject" and self.target % self.score_unit:
             _require(False, self, "target", "a multiple of 5: all scores are, and none may pass it")
         if self.num_sides == self.num_players and self.pair_round_end != "both_out":

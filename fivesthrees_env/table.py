@@ -29,7 +29,7 @@ class Event(NamedTuple):
     """The tile laid, (low, high); None for a knock and for a draw (only the drawer sees that tile)."""
     end: int | None
     """Where: 0 left, 1 right, 2 up, 3 down (see ``END_NAMES``); None for a knock or a draw."""
-    count: int | None
+    count: int | None  # type: ignore[assignment]  # the contract's name, and a method of tuples
     """End count after the placement, in pips; None for a knock or a draw."""
     offered: int
     """Points of the event: of the count and, where it applies, the bonus for going out."""
@@ -58,6 +58,12 @@ class Table:
     def __init__(self, records: np.ndarray, rules: Rules | None = None) -> None:
         self.records = records
         self.rules = rules if rules is not None else Rules.from_record(records["rules"][0])
+
+    def _repr_svg_(self) -> str:
+        """The picture that notebooks show."""
+        from fivesthrees_env.rendering import svg
+
+        return svg(self)
 
     # ------------------------------------------------------------ the match
 

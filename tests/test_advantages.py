@@ -146,7 +146,8 @@ def test_matches_do_not_influence_each_other(trajectory: dict[str, Any]) -> None
     together = seat_advantages(**trajectory, gamma=0.9, lam=0.8)
     for i in range(trajectory["values"].shape[1]):
         alone = {k: v if k == "num_players" else v[:, i : i + 1] for k, v in trajectory.items()}
-        for all_matches, one in zip(together, seat_advantages(**alone, gamma=0.9, lam=0.8), strict=True):
+        single = seat_advantages(**alone, gamma=0.9, lam=0.8)
+        for all_matches, one in zip(together, single, strict=True):
             np.testing.assert_array_equal(all_matches[:, i : i + 1], one)
 
 
@@ -202,19 +203,15 @@ def test_a_rollout_that_is_cut_off_uses_the_last_own_value_and_drops_that_decisi
     The others are each seat's last.
     """
     rewards = [[1, 0, 0], [2, 0, 0], [4, 0, 0], [8, 0, 0], [16, 0, 0]]
-    advantages, usable = advantages_of(
-        rewards, [6, 7, 8, 9, 10], [0, 0, 1, 2, 0], [0] * 5, 3, 0.5, 1.0
-    )
+    advantages, usable = advantages_of(rewards, [6, 7, 8, 9, 10], [0, 0, 1, 2, 0], [0] * 5, 3, 0.5, 1.0)
     assert advantages == [4.5, 12.0, 0.0, 0.0, 0.0]
     assert usable == [True, True, False, False, False]
 
 
 def test_partners_share_rewards_but_not_chains() -> None:
-    """Four players in pairs, gamma 1, lambda 0: seats 0 and 2 earn the same, each from its own turn."""
+    """Four players in pairs, gamma 1, lambda 0: seats 0 and 2 earn alike, each from its turn."""
     rewards = [[1, 0], [0, 2], [4, 0], [0, 8]]
-    advantages, usable = advantages_of(
-        rewards, [0.5] * 4, [0, 1, 2, 3], [0, 0, 0, 1], 4, 1.0, 0.0
-    )
+    advantages, usable = advantages_of(rewards, [0.5] * 4, [0, 1, 2, 3], [0, 0, 0, 1], 4, 1.0, 0.0)
     assert advantages == [5 - 0.5, 10 - 0.5, 4 - 0.5, 8 - 0.5]
     assert usable == [True] * 4
 
@@ -230,9 +227,7 @@ def test_nothing_passes_from_one_episode_to_the_one_before() -> None:
 
 def test_a_seat_that_never_decides_changes_nothing() -> None:
     """Only seat 1 is ever to move; what seat 0 earns is nobody's."""
-    advantages, usable = advantages_of(
-        [[5, 1], [5, 2], [5, 4]], [0, 0, 0], [1, 1, 1], [0, 0, 1], 2, 1.0, 1.0
-    )
+    advantages, usable = advantages_of([[5, 1], [5, 2], [5, 4]], [0, 0, 0], [1, 1, 1], [0, 0, 1], 2, 1.0, 1.0)
     assert advantages == [7.0, 6.0, 4.0]
     assert usable == [True] * 3
 
@@ -284,7 +279,8 @@ def test_rewards_of_skipped_plies_belong_to_the_decision_before_them(preset: str
     collect(rollout, batch, network, np.random.default_rng(1))
     rewards = rollout.rewards(args)
     advantages, usable = seat_advantages(
-        rewards, rollout.values, rollout.seats, rollout.dones, rules.num_players, args.gamma, args.lam
+        *(rewards, rollout.values, rollout.seats, rollout.dones),
+        *(rules.num_players, args.gamma, args.lam),
     )
     finished = 0
     for lane in range(batch.num_matches):
@@ -305,7 +301,8 @@ def test_rewards_of_skipped_plies_belong_to_the_decision_before_them(preset: str
                 assert advantages[t, lane] == pytest.approx(advantage, abs=1e-4)
     assert finished
     assert_agrees_with_plain(
-        rewards, rollout.values, rollout.seats, rollout.dones, rules.num_players, args.gamma, args.lam
+        *(rewards, rollout.values, rollout.seats, rollout.dones),
+        *(rules.num_players, args.gamma, args.lam),
     )
 
 

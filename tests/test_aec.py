@@ -132,9 +132,7 @@ def test_metadata_says_what_pettingzoo_asks_for() -> None:
 
 @pytest.mark.parametrize("module", GAMES.values())
 def test_the_page_shows_the_layout_as_it_is(module: Any) -> None:
-    ((name, table),) = re.findall(
-        r"<!-- layout (\S+) -->\n(.*?)\n<!-- /", module.__doc__, re.DOTALL
-    )
+    ((name, table),) = re.findall(r"<!-- layout (\S+) -->\n(.*?)\n<!-- /", module.__doc__, re.DOTALL)
 
     assert table == Layout.of(Rules.preset(name)).table()
 
@@ -543,9 +541,7 @@ def test_what_options_leave_out_stays_as_the_seed_deals_it(preset: str) -> None:
         (["hands"], "options"),
     ],
 )
-def test_impossible_options_are_refused_by_name_and_change_nothing(
-    options: Any, named: str
-) -> None:
+def test_impossible_options_are_refused_by_name_and_change_nothing(options: Any, named: str) -> None:
     env, twin = make("fives_and_threes-2p"), make("fives_and_threes-2p")
     env.reset(seed=19)
     twin.reset(seed=19)
@@ -566,9 +562,7 @@ def test_the_default_is_four_players_in_pairs() -> None:
     assert all_fives_v0.raw_env().rules == Rules.all_fives(4)
 
 
-@pytest.mark.parametrize(
-    "rules", ["mini-3", Rules.preset("mini-3"), Rules.preset("mini-3").to_dict()]
-)
+@pytest.mark.parametrize("rules", ["mini-3", Rules.preset("mini-3"), Rules.preset("mini-3").to_dict()])
 def test_rules_may_be_rules_a_name_or_a_dict(rules: Any) -> None:
     assert fives_and_threes_v0.raw_env(rules=rules).rules == Rules.preset("mini-3")
     assert fives_and_threes_v0.raw_env(2, rules).rules == Rules.preset("mini-3")
@@ -629,9 +623,7 @@ def test_last_is_pettingzoos_last(observe: bool) -> None:
 @pytest.mark.parametrize("twin_of", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 @pytest.mark.parametrize("preset", ["fives_and_threes-4p", "all_fives-3p"])
 @pytest.mark.parametrize("plies", [0, 25])
-def test_copies_continue_identically(
-    twin_of: Callable[[Any], Any], preset: str, plies: int
-) -> None:
+def test_copies_continue_identically(twin_of: Callable[[Any], Any], preset: str, plies: int) -> None:
     env = make(preset, reward="margin")
     env.reset(seed=21)
     for _ in play(env, np.random.default_rng(21), most=plies):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import PRESETS, chi_square, chi_square_limit, valid_rules
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fivesthrees_env.batch import MatchBatch
@@ -22,8 +22,8 @@ NUMBER = 5
 
 #: Rules under which many plies, and even whole rounds, are forced.
 FORCED = {
-    "all_fives-2p, one tile each": Rules.all_fives(2, highest=2, hand_size=1, target=20),
-    "all_fives-4p, one tile each": Rules.all_fives(4, highest=3, hand_size=1, target=20),
+    "all_fives-2p, two tiles each": Rules.all_fives(2, highest=2, hand_size=2, target=20),
+    "all_fives-4p, one tile each": Rules.all_fives(4, highest=3, hand_size=1, target=20, partnership="pairs"),
     "fives_and_threes-4p, one tile each": Rules(highest=2, hand_size=1, target=4),
 }
 ANY = PRESETS | FORCED
@@ -34,12 +34,16 @@ def choose(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
 
 
-def everything(batch: MatchBatch) -> tuple[bytes, ...]:
-    """All that a batch holds and has written."""
+def written(batch: MatchBatch) -> tuple[bytes, ...]:
+    """All that a batch has written."""
     arrays = (batch.observations, batch.action_masks, batch.seats, batch.rewards, batch.dones)
-    records = [batch.matches[name] for name in batch.matches.dtype.names]
-    carried = batch.state_dict()["carried"]
-    return tuple(array.tobytes() for array in (*arrays, batch.winners, carried, *records))
+    return tuple(array.tobytes() for array in (*arrays, batch.winners, batch.views))
+
+
+def everything(batch: MatchBatch) -> tuple[bytes, ...]:
+    """All that a batch has written, and the matches themselves."""
+    records = [batch.matches[name].tobytes() for name in batch.matches.dtype.names]
+    return (*written(batch), batch.state_dict()["carried"].tobytes(), *records)
 
 
 def check_outputs(batch: MatchBatch, i: int, match: Match) -> None:
@@ -114,7 +118,7 @@ def test_match_i_is_dealt_like_seed_plus_i_and_reset_starts_anew() -> None:
     for _ in range(30):
         batch.step(batch.random_actions(rng))
     batch.reset(seed=500)
-    assert everything(batch) == everything(MatchBatch(100, "league-2p", seed=500))
+    assert written(batch) == written(MatchBatch(100, "league-2p", seed=500))
 
 
 def test_without_a_seed_one_is_drawn_and_told() -> None:
@@ -145,7 +149,7 @@ def test_a_finished_match_starts_anew_in_the_same_step(name: str) -> None:
     first_hands = [Table(batch.matches[i : i + 1]).hands for i in range(4)]
     restarts, fresh = 0, 0
     followed: dict[int, Match] = {}
-    for _ in range(100_000):
+    while restarts < 20:
         actions = choose(batch.action_masks, rng)
         batch.step(actions)
         assert batch.action_masks.any(1).all()
@@ -163,8 +167,6 @@ def test_a_finished_match_starts_anew_in_the_same_step(name: str) -> None:
             fresh += table.hands != first_hands[i]
             followed[int(i)] = dealt_alike(table)
             check_mask_and_seat(batch, int(i), followed[int(i)])
-        if restarts >= 12 and not followed:
-            break
     assert fresh > 0
 
 
@@ -266,6 +268,7 @@ def test_skipping_forced_moves_keeps_every_reward_scheme(name: str, reward: str)
 @given(valid_rules(), st.integers(0, 2**32), st.sampled_from(["match", "round"]))
 @settings(max_examples=20)
 def test_skipping_forced_moves_works_whatever_the_rules(rules, seed, episode) -> None:
+    assume(rules.hand_size > 1)  # else the lead may end every round: nobody ever has a choice
     check_skipping(rules, seed, episode, "points", steps=12)
 
 
@@ -277,8 +280,7 @@ def test_skipping_forced_moves_works_whatever_the_rules(rules, seed, episode) ->
 def test_rewards_are_conserved(name: str, skip_forced: bool) -> None:
     """Points are what the scores take, margins sum to zero, wins too."""
     batches = {
-        reward: MatchBatch(30, name, seed=9, reward=reward, skip_forced=skip_forced)
-        for reward in SCHEMES
+        reward: MatchBatch(30, name, seed=9, reward=reward, skip_forced=skip_forced) for reward in SCHEMES
     }
     points, margin, win = (batches[reward] for reward in SCHEMES)
     sides = points.rules.num_sides
@@ -443,7 +445,7 @@ def test_whole_numbers_of_any_type_are_actions(code: str) -> None:
     assert everything(one) == everything(two)
     two.reset(4)
     two.step(actions.tolist())
-    assert everything(one) == everything(two)
+    assert written(one) == written(two)
 
 
 @pytest.mark.parametrize(

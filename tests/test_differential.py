@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 
 import differential
@@ -57,8 +58,7 @@ def test_a_reference_with_other_rules_is_noticed(mine, theirs, monkeypatch) -> N
     reference = differential.Reference
     monkeypatch.setattr(differential, "Reference", lambda _: reference(theirs.to_dict()))
     with pytest.raises(Mismatch, match=r"round \d+, ply \d+ of the match with seed"):
-        for seed in range(100):
-            play_match(mine, seed)
+        deque((play_match(mine, seed) for seed in range(100)), maxlen=0)
 
 
 def test_the_command_reports_progress_and_success() -> None:

@@ -77,20 +77,14 @@ def choose_all(info: dict[str, Any], rng: np.random.Generator) -> np.ndarray:
 def snapshot(env: Any) -> list[bytes]:
     """All that the games of an environment are, comparable."""
     games = env.unwrapped._games
-    return [
-        array[name].tobytes()
-        for array in (games.matches, games.games)
-        for name in array.dtype.names
-    ]
+    return [array[name].tobytes() for array in (games.matches, games.games) for name in array.dtype.names]
 
 
 # ----------------------------------------------------------------- Gymnasium's own tests
 
 
 @pytest.mark.parametrize(("name", "num_players"), STANDARD)
-def test_gymnasium_checker_passes(
-    name: str, num_players: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gymnasium_checker_passes(name: str, num_players: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     monkeypatch.setattr(interface, "RENDER_FPS", 1000)
     check_env(gymnasium.make(name, num_players=num_players).unwrapped)
@@ -132,9 +126,7 @@ def test_standard_rules_are_those_of_the_game() -> None:
 
 @pytest.mark.parametrize("scheme", ["points", "margin", "win"])
 @pytest.mark.parametrize("preset", PRESETS)
-def test_an_episode_is_what_the_aec_environment_plays_with_greedy_agents(
-    preset: str, scheme: str
-) -> None:
+def test_an_episode_is_what_the_aec_environment_plays_with_greedy_agents(preset: str, scheme: str) -> None:
     rules, greedy, rng = Rules.preset(preset), GreedyAgent(), np.random.default_rng(1)
     for seat in range(rules.num_players):
         learner = f"player_{seat}"
@@ -416,9 +408,7 @@ def test_an_illegal_action_can_raise_and_change_nothing(action: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("illegal", ["raise", "terminate"])
-def test_a_vector_refuses_what_are_no_actions_and_changes_nothing(
-    actions: Any, illegal: str
-) -> None:
+def test_a_vector_refuses_what_are_no_actions_and_changes_nothing(actions: Any, illegal: str) -> None:
     envs = FivesAndThreesVectorEnv(3, illegal=illegal)
     envs.reset(seed=12)
     before = snapshot(envs)
@@ -497,9 +487,7 @@ def test_impossible_options_are_refused_and_change_nothing(options: Any) -> None
 
 @pytest.mark.parametrize("twin_of", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 @pytest.mark.parametrize("arguments", VARIED[:4])
-def test_copies_continue_identically(
-    twin_of: Callable[[Any], Any], arguments: dict[str, Any]
-) -> None:
+def test_copies_continue_identically(twin_of: Callable[[Any], Any], arguments: dict[str, Any]) -> None:
     rng = np.random.default_rng(16)
     for env in (FivesAndThreesEnv(**arguments), FivesAndThreesVectorEnv(1, **arguments)):
         _, info = env.reset(seed=16)

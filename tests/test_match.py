@@ -91,7 +91,7 @@ def test_seeds_that_are_whole_numbers(seed: Any) -> None:
 
 @pytest.mark.parametrize("seed", [-1, 2**63, 10**30, 1.0, float("nan"), "1", True, b"1", [1], 1j])
 def test_other_seeds_are_refused(seed: Any) -> None:
-    with pytest.raises(ValueError, match="seed: .* given; allowed: None or a whole number"):
+    with pytest.raises(ValueError, match=r"seed: .* given; allowed: None or a whole number"):
         Match("mini-3", seed=seed)
 
 
@@ -521,10 +521,12 @@ def check_damaged(stored: str, damaged: dict[str, Any], path: Path) -> None:
     """A damaged record is refused by name, or tells of exactly the same match."""
     try:
         again = Match.replay(damaged)
-    except RecordError as error:
+    except RecordError as refusal:
+        again, message = None, str(refusal)
+    if again is None:
         named = ("round", "ply", "damaged", "format", "fingerprint", "rules", "seed", "scores")
         named += ("hands", "boneyard", "opener", "winner", "dealt", "unknown field", "digest")
-        assert any(word in str(error) for word in named), error
+        assert any(word in message for word in named), message
     else:
         assert json.loads(json.dumps(again.record())) == json.loads(stored), path
 
@@ -581,7 +583,7 @@ def test_another_deal_that_fits_all_plies_is_noticed() -> None:
             for place, tile in enumerate(hand):
                 if tile not in laid and asleep:
                     path = ("rounds", index, "hands", seat, place)
-                    with pytest.raises(RecordError, match="digest|hands"):
+                    with pytest.raises(RecordError, match=r"digest|hands"):
                         Match.replay(damage(stored, path, "replace", asleep[0]))
                     exchanged += 1
     assert exchanged > 5
@@ -652,7 +654,7 @@ def test_a_match_prints_itself() -> None:
     assert "(empty)" not in text.splitlines()[3]
     for words in ("13 / 61", "22 / 61", "to move", "asleep", "count 10", "round 1"):
         assert words in text
-    assert [line for line in text.splitlines() if "to move" in line][0].lstrip().startswith("seat 1")
+    assert next(line for line in text.splitlines() if "to move" in line).split()[:2] == ["seat", "1"]
 
 
 def test_a_match_prints_a_rejected_event() -> None:

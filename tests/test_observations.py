@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from conftest import PRESETS, lay, random_match, random_plies, table, tile_id, valid_rules
+from conftest import PRESETS, lay, random_match, table, tile_id, valid_rules
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +16,8 @@ from fivesthrees_env.observations import HISTORY_COLUMNS, Layout, encode_history
 from fivesthrees_env.rules import Rules
 from fivesthrees_env.table import Event
 
-NAMES = "hand laid lacks ends double_ends count held to_move opener needed spinner newer undealt".split()
+NAMES = ["hand", "laid", "lacks", "ends", "double_ends", "count", "held", "to_move", "opener", "needed"]
+NAMES += ["spinner", "newer", "undealt"]
 
 any_rules = st.sampled_from(list(PRESETS.values())) | valid_rules()
 
@@ -172,9 +173,15 @@ def is_double(tile: tuple[int, int]) -> bool:
 
 def plain_encoding(shown: Shown, viewer: int) -> dict[str, np.ndarray]:
     """Every slice by the words of its meaning."""
-    match, rules = shown.match, shown.match.rules
-    parts = {part.name: np.zeros(part.shape, np.int8) for part in Layout.of(rules).slices}
-    n, sides = rules.num_players, rules.num_sides
+    parts = {part.name: np.zeros(part.shape, np.int8) for part in Layout.of(shown.match.rules).slices}
+    encode_tiles_and_voids(parts, shown, viewer)
+    encode_line(parts, shown)
+    encode_seats_and_sides(parts, shown.match, viewer)
+    return parts
+
+
+def encode_tiles_and_voids(parts: dict[str, np.ndarray], shown: Shown, viewer: int) -> None:
+    match, n = shown.match, shown.match.num_players
     for tile in match.hands[viewer]:
         parts["hand"][tile_id(tile)] = 1
     for event in shown.events:
@@ -183,9 +190,12 @@ def plain_encoding(shown: Shown, viewer: int) -> dict[str, np.ndarray]:
     for r in range(1, n):
         for value, number in shown.drawn[(viewer + r) % n].items():
             parts["lacks"][r - 1, value] = 1
-            if rules.draw:
+            if match.rules.draw:
                 parts["newer"][r - 1, value] = number > 0
-    outer = []
+
+
+def encode_line(parts: dict[str, np.ndarray], shown: Shown) -> None:
+    match, outer = shown.match, []
     if match.line:
         arms = [arm[-1] if arm else (0, 1) for arm in match.arms]
         outer = [match.line[0], match.line[-1], *arms][: len(match.ends)]
@@ -193,6 +203,15 @@ def plain_encoding(shown: Shown, viewer: int) -> dict[str, np.ndarray]:
     for end, (value, tile) in enumerate(zip(match.ends, outer, strict=True)):
         parts["ends"][end, value] = 1
         parts["double_ends"][end, value] = is_double(tile)
+    doubles = [event.tile[0] for event in shown.events if event.tile and is_double(event.tile)]
+    if match.rules.spinner and doubles:
+        parts["spinner"][doubles[0]] = 1
+    if match.rules.draw:
+        parts["undealt"][len(match.boneyard)] = 1
+
+
+def encode_seats_and_sides(parts: dict[str, np.ndarray], match: Match, viewer: int) -> None:
+    rules, n, sides = match.rules, match.num_players, match.num_sides
     for r in range(n):
         seat = (viewer + r) % n
         parts["held"][r, len(match.hands[seat])] = 1
@@ -202,12 +221,6 @@ def plain_encoding(shown: Shown, viewer: int) -> dict[str, np.ndarray]:
         needed = rules.target - match.scores[(match.side_of(viewer) + k) % sides]
         if needed > 0:
             parts["needed"][k, -(-needed // rules.score_unit) - 1] = 1
-    doubles = [event.tile[0] for event in shown.events if event.tile and is_double(event.tile)]
-    if rules.spinner and doubles:
-        parts["spinner"][doubles[0]] = 1
-    if rules.draw:
-        parts["undealt"][len(match.boneyard)] = 1
-    return parts
 
 
 def positions(match: Match, seed: int, plies: int) -> Iterator[Shown]:

@@ -47,9 +47,7 @@ def run(*command: str | Path, cwd: Path) -> str:
     """Run a command as a user would elsewhere: no PYTHONPATH, and its whole output in a failure."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     arguments = [str(part) for part in command]
-    done = subprocess.run(
-        arguments, cwd=cwd, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(arguments, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -91,9 +89,7 @@ def test_the_wheel_holds_the_environment_only(wheel: Path) -> None:
     assert not [name for name in ours if "__pycache__" in name or name.endswith(".ipynb")]
 
 
-def test_the_installed_wheel_plays_a_match_outside_the_checkout(
-    wheel: Path, tmp_path: Path
-) -> None:
+def test_the_installed_wheel_plays_a_match_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
     python = empty_environment(tmp_path / "environment")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

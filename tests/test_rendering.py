@@ -94,9 +94,7 @@ ALL_FIVES = FakeTable(
 # ------------------------------------------------------------------------------------ made-up lines
 
 
-def walk(
-    rng: random.Random, highest: int, start: int, most: int, used: set[Tile]
-) -> tuple[Tile, ...]:
+def walk(rng: random.Random, highest: int, start: int, most: int, used: set[Tile]) -> tuple[Tile, ...]:
     """Up to ``most`` oriented tiles that fit one another, beginning at the value ``start``."""
     laid: list[Tile] = []
     value = start
@@ -149,9 +147,7 @@ def boxes(layout: rendering.Layout) -> list[tuple[float, float, float, float]]:
 
 def overlap(a: tuple[float, ...], b: tuple[float, ...], slack: float = 1e-6) -> bool:
     """Whether two boxes share an area."""
-    apart = (
-        a[2] <= b[0] + slack or b[2] <= a[0] + slack or a[3] <= b[1] + slack or b[3] <= a[1] + slack
-    )
+    apart = a[2] <= b[0] + slack or b[2] <= a[0] + slack or a[3] <= b[1] + slack or b[3] <= a[1] + slack
     return not apart
 
 
@@ -180,9 +176,7 @@ def touch(a: rendering.Placed, b: rendering.Placed, unit: float) -> bool:
 
 @PRINTS
 @given(straight_lines(), st.sampled_from([(640.0, 518.0), (888.0, 518.0), (300.0, 700.0)]))
-def test_line_finds_room_without_overlaps(
-    line: tuple[Tile, ...], room: tuple[float, float]
-) -> None:
+def test_line_finds_room_without_overlaps(line: tuple[Tile, ...], room: tuple[float, float]) -> None:
     layout = rendering.layout_line(line, None, ((), ()), *room)
     check_layout(layout, list(line), *room)
     assert layout.placed[0].piece == "left"
@@ -245,16 +239,12 @@ def test_arms_open_when_both_sides_are_covered() -> None:
 
 @PRINTS
 @given(st.integers(0, 55), st.floats(40, 700), st.floats(40, 500), st.booleans())
-def test_hand_finds_room_without_overlaps(
-    count: int, width: float, height: float, upright: bool
-) -> None:
+def test_hand_finds_room_without_overlaps(count: int, width: float, height: float, upright: bool) -> None:
     unit, centres = rendering.layout_hand(count, width, height, upright)
     assert len(centres) == count
     w, h = (unit, 2 * unit) if upright else (2 * unit, unit)
     found = [(c.real - w / 2, c.imag - h / 2, c.real + w / 2, c.imag + h / 2) for c in centres]
-    assert all(
-        min(b[:2]) >= -1e-6 and b[2] <= width + 1e-6 and b[3] <= height + 1e-6 for b in found
-    )
+    assert all(min(b[:2]) >= -1e-6 and b[2] <= width + 1e-6 and b[3] <= height + 1e-6 for b in found)
     assert not any(overlap(a, b) for a, b in combinations(found, 2))
 
 
@@ -366,9 +356,7 @@ def check_scene(table: FakeTable) -> None:
         assert min(box) >= 0, shape
         assert box[2] <= rendering.WIDTH, shape
         assert box[3] <= rendering.HEIGHT, shape
-    faces = [
-        (s.x, s.y, s.x + s.w, s.y + s.h) for s in shapes if isinstance(s, Rect) and s.fill in FACES
-    ]
+    faces = [(s.x, s.y, s.x + s.w, s.y + s.h) for s in shapes if isinstance(s, Rect) and s.fill in FACES]
     tiles = len(table.line) + sum(map(len, table.arms)) + sum(table.held)
     assert tiles <= len(faces) <= tiles + table.sleeping
     assert not any(overlap(a, b) for a, b in combinations(faces, 2))
@@ -382,9 +370,7 @@ def test_scene_keeps_inside_the_canvas(data: st.DataObject, players: int, target
     last = FakeEvent(1, "play", cross["line"][0], 0, 6, 3, False, "blocked")
     check_scene(
         FakeTable(
-            rules=FakeRules(
-                num_players=players, target=target, spinner=True, draw=True, name="n" * 70
-            ),
+            rules=FakeRules(num_players=players, target=target, spinner=True, draw=True, name="n" * 70),
             scores=(target,) * players,
             over=data.draw(st.booleans()),
             hands=((),) * players,
@@ -405,9 +391,7 @@ def test_scene_shows_hidden_hands_face_down_only() -> None:
         return fills.count(rendering.IVORY), fills.count(rendering.BACK)
 
     assert faces(FakeTable(sleeping=0)) == (3 + 2, 4 + 4 + 3)
-    leaking = FakeTable(
-        sleeping=0, hands=(((0, 3), (2, 6)), ((5, 5),) * 4, ((5, 6),) * 4, ((3, 6),) * 3)
-    )
+    leaking = FakeTable(sleeping=0, hands=(((0, 3), (2, 6)), ((5, 5),) * 4, ((5, 6),) * 4, ((3, 6),) * 3))
     assert rendering.svg(leaking) == rendering.svg(FakeTable(sleeping=0))
 
 
@@ -422,9 +406,7 @@ def test_seat_to_move_and_last_tile_stand_out() -> None:
     accents = [s for s in rendering.scene(FakeTable()) if s.fill == rendering.ACCENT]
     assert [type(s) for s in accents] == [Rect, Rect, Text]
     still = FakeTable(last=None, over=True)
-    assert [s.text for s in rendering.scene(still) if s.fill == rendering.ACCENT] == [
-        "The match is over"
-    ]
+    assert [s.text for s in rendering.scene(still) if s.fill == rendering.ACCENT] == ["The match is over"]
 
 
 # ----------------------------------------------------------------------------------------- painters
@@ -434,9 +416,7 @@ TABLES = {
     "spinner": ALL_FIVES,
     "empty": FakeTable(line=(), ends=(), count=0, last=None),
     "over": FakeTable(over=True, winner=0, scores=(61, 37)),
-    "three": replace(
-        FakeTable(), rules=FakeRules(num_players=3, partnership="singles"), scores=(1, 2, 3)
-    ),
+    "three": replace(FakeTable(), rules=FakeRules(num_players=3, partnership="singles"), scores=(1, 2, 3)),
 }
 
 

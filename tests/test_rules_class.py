@@ -61,11 +61,11 @@ IMPOSSIBLE = [
     ),
     (
         {"partnership": "singles", "pair_round_end": "first_out"},
-        'pair_round_end: \'first_out\' given; allowed: "both_out" where nobody has a partner',
+        "pair_round_end: 'first_out' given; allowed: \"both_out\" where nobody has a partner",
     ),
     (
         {"num_players": 2, "pair_round_end": "first_out"},
-        'pair_round_end: \'first_out\' given; allowed: "both_out" where nobody has a partner',
+        "pair_round_end: 'first_out' given; allowed: \"both_out\" where nobody has a partner",
     ),
     (
         {"scoring": "fives", "going_out": "none", "target": 61},
@@ -212,7 +212,7 @@ def test_what_the_presets_are() -> None:
 
 @pytest.mark.parametrize("rules", [5, 1.5, [], b"x", object()])
 def test_coerce_refuses_other_types(rules: Any) -> None:
-    with pytest.raises(RulesError, match="rules: .* given; allowed: "):
+    with pytest.raises(RulesError, match=r"rules: .* given; allowed: "):
         Rules.coerce(rules)
 
 
@@ -245,10 +245,11 @@ def test_dict_record_and_pickle_give_the_same_rules_back(rules: Rules) -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_keeps_its_name_when_stored(name: str) -> None:
+def test_a_stored_preset_still_prints_its_name(name: str) -> None:
     rules = PRESETS[name]
-    assert Rules.from_dict(rules.to_dict()).name == name
-    assert Rules.from_record(Match(rules).records["rules"][0]).name == name
+    assert str(Rules.from_dict(rules.to_dict())) == name
+    assert str(Rules.from_record(Match(rules).records["rules"][0])) == name
+    assert str(rules.replace(target=997)).startswith("rules ")
 
 
 @given(any_rules, any_rules)

@@ -2,7 +2,7 @@
 
 A rollout holds one decision per match and step, each by whichever seat was to move. For a seat the next state
 is its *own next decision*; the rewards of all steps between the two belong to the first one. So each seat has
-its own chain of decisions, and generalised advantage estimation (Schulman et al., 2016) runs along each chain:
+its own chain of decisions, and generalised advantage estimation (Schulman et al., 2016) runs along each:
 
     delta = r + gamma * V(next own decision) - V(this one)
     A     = delta + gamma * lambda * A(next own decision)
@@ -50,9 +50,7 @@ def seat_advantages(
 
 
 @jit
-def _seat_advantages(
-    rewards, values, seats, dones, num_players, gamma, lam, advantages, usable
-):
+def _seat_advantages(rewards, values, seats, dones, num_players, gamma, lam, advantages, usable):
     steps, matches, sides = rewards.shape
     for i in range(matches):
         earned = np.zeros(num_players)  # since the seat's next decision, going backwards

@@ -3,12 +3,12 @@
     python -m train.evaluate greedy random
     python -m train.evaluate runs/fives_and_threes-4p-seed1 greedy --deals 5000 --matches 2000
 
-**Duplicate rounds**: every deal is played with the agents exchanged through all sides and with the lead through
-all seats, so that good hands and the lead favour nobody; what is left is play. The result is the mean margin,
+**Duplicate rounds**: every deal is played with the agents exchanged through all sides and with the lead
+through all seats, so that good hands and the lead favour nobody; what is left is play. The result is the mean margin,
 in points per round: the points of a side of the first agent minus those of a side of the second.
 
-**Whole matches**: every seed is played with the agents exchanged through all sides; the result is the share of
-matches that the first agent's side wins. Equal agents get 0 points and 50 %.
+**Whole matches**: every seed is played with the agents exchanged through all sides; the result is the share
+of matches that the first agent's side wins. Equal agents get 0 points and 50 %.
 
 Intervals treat all games of one deal or seed as one observation, since they share their luck.
 """
@@ -103,13 +103,12 @@ def evaluation_seeds(count: int, seed: int) -> np.ndarray:
     return EVALUATION_SEED + seed * 2**32 + np.arange(count)
 
 
-def duplicate_rounds(
-    first: Agent, second: Agent, rules: Rules, deals: int, seed: int = 0
-) -> Estimate:
+def duplicate_rounds(first: Agent, second: Agent, rules: Rules, deals: int, seed: int = 0) -> Estimate:
     """Mean margin of the first agent in points per round, over exchanged sides and leads.
 
     Args:
-        first, second: the agents.
+        first: an agent; the result is from its point of view.
+        second: the agent that it is measured against.
         rules: what is played.
         deals: number of deals; each is played ``len(exchanges(rules)) * rules.num_players`` times.
         seed: another number takes other deals.
@@ -128,13 +127,12 @@ def duplicate_rounds(
     return Estimate.of_mean((mine - theirs).reshape(deals, -1).mean(1), len(matches))
 
 
-def whole_matches(
-    first: Agent, second: Agent, rules: Rules, matches: int, seed: int = 0
-) -> Estimate:
+def whole_matches(first: Agent, second: Agent, rules: Rules, matches: int, seed: int = 0) -> Estimate:
     """Share of matches that the first agent's side wins, over exchanged sides.
 
     Args:
-        first, second: the agents.
+        first: an agent; the result is from its point of view.
+        second: the agent that it is measured against.
         rules: what is played.
         matches: about how many; rounded up to whole exchanges.
         seed: another number takes other deals.

@@ -37,12 +37,14 @@ class Monitor:
 
     Args:
         folder: of the run; it gets ``metrics.jsonl`` and ``tensorboard/``.
+        decisions: where the run begins or goes on; metrics of a lost part beyond that are dropped.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, decisions: int = 0) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        _keep_rows(folder / METRICS_FILE, decisions)
         self._file = (folder / METRICS_FILE).open("a", encoding="utf-8")
-        self._board = SummaryWriter(str(folder / "tensorboard"))
+        self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=decisions + 1)
         self._console = Console()
         self._line_due = every(10.0)
         self._started = time.monotonic()
@@ -55,7 +57,7 @@ class Monitor:
             console=self._console,
             disable=not self._console.is_terminal,
         )
-        self._task = self._bar.add_task("", total=1.0, text="compiling …")
+        self._task = self._bar.add_task("", total=1.0, text="starting …")
 
     def __enter__(self) -> Monitor:
         self._bar.start()
@@ -71,13 +73,17 @@ class Monitor:
         self._file.close()
         self._board.close()
 
-    def show(self, metrics: dict[str, float], progress: float) -> None:
-        """Take in the metrics of one iteration; `progress` runs from 0 to 1."""
+    def note(self, metrics: dict[str, float]) -> None:
+        """Keep metrics, with the number of decisions that they belong to."""
         self._file.write(json.dumps(metrics) + "\n")
         self._file.flush()
         for name, value in metrics.items():
             if name != "decisions":
                 self._board.add_scalar(name.replace(" ", "_"), value, int(metrics["decisions"]))
+
+    def show(self, metrics: dict[str, float], progress: float) -> None:
+        """Keep the metrics of one iteration and show them; `progress` runs from 0 to 1."""
+        self.note(metrics)
         text = (
             f"{metrics['decisions/s']:,.0f} decisions/s  score rate {metrics['score rate']:.3f}  "
             f"entropy {metrics['entropy']:.3f}  {self._time_left(progress)} left"
@@ -95,6 +101,18 @@ class Monitor:
             return "-:--"
         seconds = (time.monotonic() - self._started) / done * (1 - progress)
         return f"{seconds // 60:.0f}:{seconds % 60:02.0f}"
+
+
+def _keep_rows(path: Path, decisions: int) -> None:
+    """Drop the rows of a metrics file that lie beyond so many decisions."""
+    if not path.exists():
+        return
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if line.endswith("\n") and json.loads(line)["decisions"] <= decisions]
+    if len(kept) < len(lines):
+        draft = path.with_suffix(".draft")
+        draft.write_text("".join(kept), encoding="utf-8")
+        draft.replace(path)
 
 
 class StopRequest:

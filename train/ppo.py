@@ -75,7 +75,7 @@ class Args:
     """CPU threads of PyTorch; 0: all cores."""
     num_matches: int = 512
     """Matches played side by side."""
-    steps: int = 64
+    steps: int = 128
     """Decisions per match and rollout."""
     width: int = 256
     """Units per hidden layer."""
@@ -83,7 +83,7 @@ class Args:
     """Hidden layers."""
     learning_rate: float = 1e-3
     """Step size of Adam at the start; it falls linearly to a twentieth."""
-    gamma: float = 0.9
+    gamma: float = 0.8
     """Discount per own decision."""
     lam: float = 0.95
     """Lambda of generalised advantage estimation."""
@@ -91,9 +91,9 @@ class Args:
     """Reward per point of margin over the other sides."""
     win_reward: float = 0.0
     """Reward for winning the match; losing costs the same, shared by the losers."""
-    epochs: int = 1
+    epochs: int = 2
     """Passes over each rollout."""
-    minibatch: int = 4096
+    minibatch: int = 1024
     """Decisions per gradient step."""
     clip: float = 0.2
     """Range of the probability ratio."""
@@ -118,7 +118,17 @@ class Args:
 
 
 #: Arguments that may differ when a run is resumed: they do not change what is learned, only how long.
-FREE = {"minutes", "decisions", "run", "resume", "threads", "checkpoint_seconds", "report", "deals", "matches"}
+FREE = {
+    "minutes",
+    "decisions",
+    "run",
+    "resume",
+    "threads",
+    "checkpoint_seconds",
+    "report",
+    "deals",
+    "matches",
+}
 
 
 class ArgumentError(ValueError):
@@ -168,9 +178,7 @@ class Rollout:
         return rewards.astype(np.float32)
 
 
-def collect(
-    rollout: Rollout, batch: MatchBatch, network: PolicyValueNet, rng: np.random.Generator
-) -> None:
+def collect(rollout: Rollout, batch: MatchBatch, network: PolicyValueNet, rng: np.random.Generator) -> None:
     """Play T decisions in every match with the network in all seats."""
     steps = len(rollout.actions)
     rollout.observations[0] = batch.observations
@@ -203,9 +211,7 @@ def minibatches(
     )
     kept = np.flatnonzero(usable)
     if not kept.size:
-        raise ArgumentError(
-            f"--steps {args.steps} is too few for a seat to decide twice; allowed: more"
-        )
+        raise ArgumentError(f"--steps {args.steps} is too few for a seat to decide twice; allowed: more")
     returns = advantages + rollout.values
     scale = advantages.reshape(-1)[kept]
     advantages = (advantages - scale.mean()) / (scale.std() + 1e-8)
@@ -248,16 +254,14 @@ def update(
         value_loss = 0.5 * (values - returns).square().mean()
         loss = policy_loss + args.value_weight * value_loss - args.entropy * entropy
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         nn.utils.clip_grad_norm_(network.parameters(), args.max_grad_norm)
         optimizer.step()
         with torch.no_grad():
             kl = ((ratio - 1) - log_ratio).mean()
             outside = ((ratio - 1).abs() > args.clip).float().mean()
             unexplained = (returns - values).var() / returns.var().clamp(min=1e-8)
-            rows.append(
-                torch.stack([policy_loss, value_loss, entropy, kl, outside, 1 - unexplained])
-            )
+            rows.append(torch.stack([policy_loss, value_loss, entropy, kl, outside, 1 - unexplained]))
     names = ("policy loss", "value loss", "entropy", "approx KL", "clip fraction", "explained variance")
     return dict(zip(names, torch.stack(rows).mean(0).tolist(), strict=True))
 
@@ -273,12 +277,8 @@ class Trainer:
         # Far below the evaluation seeds: no deal is ever trained on and measured with.
         first_deal = args.seed % 2**16 * 2**20
         self.batch = MatchBatch(args.num_matches, self.rules, first_deal, skip_forced=True)
-        self.network = PolicyValueNet(
-            self.batch.layout.size, self.rules.num_actions, args.width, args.depth
-        )
-        self.optimizer = torch.optim.Adam(
-            self.network.parameters(), args.learning_rate, eps=1e-5, fused=True
-        )
+        self.network = PolicyValueNet(self.batch.layout.size, self.rules.num_actions, args.width, args.depth)
+        self.optimizer = torch.optim.Adam(self.network.parameters(), args.learning_rate, eps=1e-5, fused=True)
         self.decisions = 0
         self.seconds = 0.0
 
@@ -397,21 +397,37 @@ def _merge(args: Args, stored: dict[str, Any]) -> Args:
     return Args(**{**asdict(args), **kept})
 
 
+def warm_up(trainer: Trainer) -> None:
+    """Compile what an iteration runs, on matches of its own, so that the budget is spent on training."""
+    batch = MatchBatch(8, trainer.rules, 0, skip_forced=True)
+    rollout = Rollout(batch, 8 * trainer.rules.num_players)
+    rng = np.random.default_rng(0)
+    collect(rollout, batch, trainer.network, rng)
+    next(minibatches(rollout, trainer.args, trainer.rules.num_players, rng))
+    measure(trainer, deals=1)
+
+
+def measure(trainer: Trainer, deals: int = 200) -> float:
+    """A point of the learning curve: margin vs greedy."""
+    return duplicate_rounds(trainer.agent(), GreedyAgent(), trainer.rules, deals, CURVE_SEED).mean
+
+
 def train(trainer: Trainer, stop: StopRequest) -> bool:
     """Train to the end of the budget; returns whether it got there (Ctrl-C stops it earlier)."""
     args = trainer.args
     rollout = Rollout(trainer.batch, args.steps)
-    checkpoint_due = every(args.checkpoint_seconds)
     trainer.save()
-    with Monitor(args.folder()) as monitor:
+    print("getting ready: the first time, the game is compiled for up to half a minute", flush=True)
+    warm_up(trainer)
+    checkpoint_due = every(args.checkpoint_seconds)
+    with Monitor(args.folder(), trainer.decisions) as monitor:
+        if trainer.decisions == 0:
+            monitor.note({"decisions": 0, "margin vs greedy": measure(trainer)})
         while trainer.progress < 1 and not stop:
             metrics = trainer.iterate(rollout)
             if checkpoint_due() or trainer.progress >= 1:
                 trainer.save()
-                margin = duplicate_rounds(
-                    trainer.agent(), GreedyAgent(), trainer.rules, deals=200, seed=CURVE_SEED
-                )
-                metrics["margin vs greedy"] = margin.mean
+                metrics["margin vs greedy"] = measure(trainer)
             monitor.show(metrics, trainer.progress)
         trainer.save()
     return not stop

@@ -1,4 +1,4 @@
-"""What a finished run leaves for its owner: a table, a learning curve, a match to read, and where to go on."""
+"""What a finished run leaves for its owner: a table, a learning curve, a match to read, how to go on."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +21,31 @@ from numba.extending import intrinsic
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
-def _drop_stale_caches() -> None:
-    """Delete compiled files that are older than the newest source of the package."""
-    newest = max(path.stat().st_mtime for path in _PACKAGE.rglob("*.py"))
-    for path in _PACKAGE.rglob("__pycache__/*.nb[ci]"):
+@cache
+def _newest_source() -> float:
+    return max(path.stat().st_mtime for path in _PACKAGE.rglob("*.py"))
+
+
+@cache
+def _drop_stale_caches(folder: Path) -> None:
+    """Delete the compiled files of a folder that are older than the newest source of the package."""
+    for path in (folder / "__pycache__").glob("*.nb[ci]"):
         with suppress(OSError):  # another process may have been faster
-            if path.stat().st_mtime < newest:
+            if path.stat().st_mtime < _newest_source():
                 path.unlink()
 
 
-_drop_stale_caches()
-
-
 def jit(function: Callable[..., Any]) -> Any:
-    """Compile a kernel function: no Python objects, no GIL, cached on disk."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    """Compile a kernel function, or one that calls some: no Python objects, no GIL, cached on disk."""
+    _drop_stale_caches(Path(function.__code__.co_filename).parent)
+    return numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
 
 
-@intrinsic
+#: Functions written as LLVM instructions; typed by Numba, not for type checkers.
+_intrinsic: Any = intrinsic
+
+
+@_intrinsic
 def lowest_bit(typingctx: Any, mask: Any) -> Any:
     """Position of the lowest set bit of a non-zero uint64."""
 
@@ -47,7 +55,7 @@ def lowest_bit(typingctx: Any, mask: Any) -> Any:
     return types.uint64(types.uint64), codegen
 
 
-@intrinsic
+@_intrinsic
 def unpack_byte(typingctx: Any, row: Any, start: Any, byte: Any) -> Any:
     """Write the eight bits of `byte` (uint8) to ``row[start : start + 8]`` (int8), lowest first."""
 
@@ -62,7 +70,7 @@ def unpack_byte(typingctx: Any, row: Any, start: Any, byte: Any) -> Any:
     return types.void(row, types.int64, types.uint8), codegen
 
 
-@intrinsic
+@_intrinsic
 def count_bits(typingctx: Any, mask: Any) -> Any:
     """Number of set bits of a uint64."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fivesthrees_env.kernel.jit import jit
-from fivesthrees_env.kernel.record import DOWN, LEFT, NONE, RIGHT, UP
+from fivesthrees_env.kernel.record import DOWN, LEFT, MAX_ENDS, NONE, RIGHT, UP
 from fivesthrees_env.tiles import DOUBLE, FITS, HIGH, LOW
 
 _NOTHING = np.uint64(0)
@@ -21,7 +21,7 @@ def tile_bit(tile):
 @jit
 def clear_line(match):
     """Take every tile off the table."""
-    for end in range(4):
+    for end in range(MAX_ENDS):
         match.ends[end] = NONE
         match.weights[end] = 0
     match.placed = 0
@@ -39,7 +39,7 @@ def fitting(match, end):
 def fitting_anywhere(match):
     """The tiles that fit any open end, whoever holds them, as a mask."""
     tiles = _NOTHING
-    for end in range(match.rules.num_ends):
+    for end in range(MAX_ENDS):
         tiles |= fitting(match, end)
     return tiles
 
@@ -91,7 +91,7 @@ def join(match, tile, end):
 def end_count(match):
     """What the open ends add up to, in pips (FT-9 to FT-12, AF-5)."""
     count = 0
-    for end in range(match.rules.num_ends):
+    for end in range(MAX_ENDS):  # a closed end has the weight 0
         count += np.int64(match.ends[end]) * match.weights[end]
     return count
 
@@ -104,7 +104,7 @@ def count_after(match, tile, end):
     placed, spinner, spinner_free = match.placed, match.spinner, match.spinner_free
     join(match, tile, end)
     count = end_count(match)
-    for e in range(4):
+    for e in range(MAX_ENDS):
         match.ends[e] = ends[e]
         match.weights[e] = weights[e]
     match.placed, match.spinner, match.spinner_free = placed, spinner, spinner_free
@@ -115,7 +115,7 @@ def count_after(match, tile, end):
 def shown_values(match):
     """The values that the open ends show, as a mask of values."""
     values = 0
-    for end in range(match.rules.num_ends):
+    for end in range(MAX_ENDS):
         if match.ends[end] >= 0:
             values |= 1 << match.ends[end]
     return values

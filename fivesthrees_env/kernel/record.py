@@ -13,8 +13,9 @@ from fivesthrees_env.tiles import MAX_HIGHEST, MAX_TILES
 
 MAX_SEATS = 4
 MAX_ENDS = 4
-#: Longest history of one round. A placement or draw is followed by fewer than ``MAX_SEATS`` knocks.
-MAX_PLIES = MAX_SEATS * MAX_TILES
+#: Longest history of one round: no tile is drawn or laid twice, nobody knocks while tiles can be drawn, and
+#: a placement is followed by fewer than ``MAX_SEATS`` knocks, since a block is found at once.
+MAX_PLIES = MAX_TILES + MAX_SEATS * MAX_TILES
 
 #: Ends of the line, in the order of the action ids.
 LEFT, RIGHT, UP, DOWN = range(4)
@@ -114,7 +115,11 @@ MATCH = np.dtype(
         ("rules", RULES),
         # -- cold
         ("deck", "i1", (MAX_TILES,)),  # the shuffled tiles; the last `undealt` of them are undealt
-        ("newer", "i1", (MAX_SEATS, MAX_HIGHEST + 1)),  # tiles drawn since the seat failed on value v
+        (
+            "newer",
+            "i1",
+            (MAX_SEATS, MAX_HIGHEST + 1),
+        ),  # tiles drawn since the seat failed on value v
         ("history", PLY, (MAX_PLIES,)),
     ],
     align=True,
