@@ -327,8 +327,7 @@ class Reference:
             return []
         values = [self.line[0][0], self.line[-1][1]]
         if self.arms_open:
-            for arm in self.arms:
-                values.append(arm[-1][1] if arm else self._spinner[0])
+            values += [arm[-1][1] if arm else self._spinner[0] for arm in self.arms]
         return values
 
     @property

@@ -47,8 +47,11 @@ def tiny(run: Path, **changes: Any) -> Args:
 
 
 def metrics_of(run: Path) -> list[dict[str, float]]:
-    """The rows of ``metrics.jsonl``."""
-    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    """The rows of ``metrics.jsonl``, but for the first: the curve's point before any training."""
+    first, *rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert set(first) == {"decisions", "margin vs greedy"}
+    assert first["decisions"] == 0
+    return rows
 
 
 def weights_of(run: Path) -> dict[str, bytes]:

@@ -312,9 +312,7 @@ def test_af_reachable_counts() -> None:
     [("fives_and_threes", 14, Fraction(27, 28)), ("all_fives", 5, Fraction(5, 4))],
 )
 def test_leads_that_score(game_name: str, scoring_leads: int, mean: Fraction) -> None:
-    points = []
-    for tile in tile_set(6):
-        points.append(lay(laid_by_two(GAMES[game_name], [tile]), tile)["accepted"])
+    points = [lay(laid_by_two(GAMES[game_name], [tile]), tile)["accepted"] for tile in tile_set(6)]
     assert sum(p > 0 for p in points) == scoring_leads
     assert Fraction(sum(points), 28) == mean
 

@@ -4,8 +4,8 @@
     python -m train.evaluate runs/fives_and_threes-4p-seed1 greedy --deals 5000 --matches 2000
 
 **Duplicate rounds**: every deal is played with the agents exchanged through all sides and with the lead
-through all seats, so that good hands and the lead favour nobody; what is left is play. The result is the mean margin,
-in points per round: the points of a side of the first agent minus those of a side of the second.
+through all seats, so that good hands and the lead favour nobody; what is left is play. The
+result is the mean margin, in points per round: a side of the first agent minus a side of the second.
 
 **Whole matches**: every seed is played with the agents exchanged through all sides; the result is the share
 of matches that the first agent's side wins. Equal agents get 0 points and 50 %.

@@ -417,11 +417,12 @@ def train(trainer: Trainer, stop: StopRequest) -> bool:
     args = trainer.args
     rollout = Rollout(trainer.batch, args.steps)
     trainer.save()
-    print("getting ready: the first time, the game is compiled for up to half a minute", flush=True)
-    warm_up(trainer)
+    if trainer.progress < 1 and not stop:
+        print("getting ready: the first time, the game is compiled for up to half a minute", flush=True)
+        warm_up(trainer)
     checkpoint_due = every(args.checkpoint_seconds)
     with Monitor(args.folder(), trainer.decisions) as monitor:
-        if trainer.decisions == 0:
+        if trainer.decisions == 0 and not stop:
             monitor.note({"decisions": 0, "margin vs greedy": measure(trainer)})
         while trainer.progress < 1 and not stop:
             metrics = trainer.iterate(rollout)
