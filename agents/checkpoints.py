@@ -34,6 +34,7 @@ def describe(rules: Rules, network: Mapping[str, int], **more: Any) -> dict[str,
     """The JSON part of a checkpoint: rules, layout fingerprint, network shape and `more`."""
     return {
         "rules": rules.to_dict(),
+        "fingerprint": rules.fingerprint,
         "layout": Layout.of(rules).fingerprint,
         "network": dict(network),
         **more,

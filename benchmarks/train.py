@@ -37,7 +37,6 @@ def main(args: Args) -> None:
     network, batch = trainer.network, trainer.batch
     rollout = Rollout(batch, args.steps)
     decisions = rollout.actions.size
-    players = trainer.rules.num_players
     rows = torch.from_numpy(rollout.observations[0]).float()
     columns = torch.zeros(args.minibatch, batch.layout.size)
 
@@ -45,7 +44,7 @@ def main(args: Args) -> None:
         collect(rollout, batch, network, trainer.rng)
 
     def learn() -> None:
-        batches = minibatches(rollout, args, players, trainer.rng)
+        batches = minibatches(rollout, args, trainer.rng)
         update(network, trainer.optimizer, batches, args)
 
     def forward_alone() -> None:

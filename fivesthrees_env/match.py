@@ -143,7 +143,7 @@ class Match(Table):
         """What every ply since the match began has done."""
         for ply in range(len(self._events), self._num_plies):
             self._events.append(Table(self._plies[ply : ply + 1], self.rules)._event())
-        return self._events
+        return self._events.copy()
 
     def check_action(self, action: Any) -> int:
         """The action as an int, if it is a whole number in the range of actions.
@@ -350,7 +350,7 @@ class Match(Table):
             "boneyard": [list(tile) for tile in self._undealt(dealt)] if self.rules.draw else None,
             "scores": dealt["scores"][: self.num_sides].tolist(),
             "plies": self._plies["action"][plies].tolist(),
-            "events": [event._asdict() for event in self.events[plies]],
+            "events": [_as_json(event) for event in self.events[plies]],
         }
 
     def _undealt(self, dealt: np.void) -> tuple[Tile, ...]:
@@ -401,6 +401,11 @@ def whole_number(value: Any) -> int | None:
         return operator.index(value)
     except TypeError:
         return None
+
+
+def _as_json(event: Event) -> dict[str, Any]:
+    """An event as it stands in a record."""
+    return {**event._asdict(), "tile": event.tile and list(event.tile)}
 
 
 def check_seed(seed: int | None) -> int:

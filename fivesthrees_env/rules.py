@@ -294,6 +294,7 @@ class Rules:
             _require(self.draw, self, "boneyard_floor", "0 where nothing is drawn (draw=False)")
         if not self.win_on_lead:
             _require(self.overshoot == "reject", self, "win_on_lead", 'True unless overshoot is "reject"')
+            _require(self.hand_size > 1, self, "hand_size", "2 or more where no lead may win: all are leads")
         if self.overshoot == "reject" and self.target % self.score_unit:
             _require(False, self, "target", "a multiple of 5: all scores are, and none may pass it")
         if self.num_sides == self.num_players and self.pair_round_end != "both_out":
@@ -341,6 +342,17 @@ def _make_presets() -> dict[str, Rules]:
         "mini-3": ft(2, highest=3, hand_size=3, target=11),
         "mini-4": ft(2, highest=4, hand_size=4, target=21),
         "mini-3-pairs": ft(4, highest=3, hand_size=2, target=11),
+        "all_fives-2p-250": af(2, target=250),
+        "all_fives-2p-9-tiles": af(2, hand_size=9),
+        "all_fives-2p-floor-2": af(2, boneyard_floor=2),
+        "all_fives-3p-7-tiles": af(3, hand_size=7),
+        "all_fives-4p-pairs": af(4, partnership="pairs"),
+        "all_fives-4p-61": af(4, scoring="fives_over_5", target=61),
+        "all_fives-4p-lot": af(4, lead_first="lot"),
+        "all_fives-4p-block-total": af(4, block="others_total"),
+        "muggins-2p": af(2, spinner=False),
+        "muggins-4p": af(4, spinner=False),
+        "mini-all-fives-3": af(2, highest=3, hand_size=3, target=30),
     }
     return {name: replace(rules, name=name) for name, rules in presets.items()}
 

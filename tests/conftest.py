@@ -32,6 +32,11 @@ Tile = tuple[int, int]
 Move = str | tuple[Tile, str]
 
 
+def name_of_type(value: object) -> str:
+    """How a hostile value is called in the name of a test: the same in every process."""
+    return type(value).__name__
+
+
 def tile_id(tile: Tile) -> int:
     """The index of a tile, in whichever order its halves are given."""
     low, high = sorted(tile)

@@ -46,7 +46,7 @@ def random_rules(rng: random.Random) -> Rules:
     if values["draw"]:
         values["boneyard_floor"] = rng.randint(0, min(tiles - players * hand, 3))
     if values["overshoot"] == "reject":
-        values["win_on_lead"] = rng.random() < 0.5
+        values["win_on_lead"] = values["hand_size"] == 1 or rng.random() < 0.5
     if players < 4 or values["partnership"] == "singles":
         values["pair_round_end"] = "both_out"
     return Rules(**values)

@@ -272,7 +272,7 @@ def test_rewards_of_skipped_plies_belong_to_the_decision_before_them(preset: str
     """A real rollout against a replay of its first matches with forced moves played one by one."""
     torch.manual_seed(0)
     rules = Rules.preset(preset)
-    args = Args(rules=preset, points_reward=0.25, gamma=0.9, lam=0.8)
+    args = Args(rules=preset, margin_reward=0.25 * rules.target, gamma=0.9, lam=0.8)
     batch = MatchBatch(6, rules, seed=3, skip_forced=True)
     network = PolicyValueNet(batch.layout.size, rules.num_actions, width=16, depth=1)
     rollout = Rollout(batch, steps=120)
@@ -289,7 +289,7 @@ def test_rewards_of_skipped_plies_belong_to_the_decision_before_them(preset: str
         finished += slow["dones"][-1]
         assert rollout.seats[:steps, lane].tolist() == slow["seats"]
         assert rollout.dones[:steps, lane].tolist() == slow["dones"]
-        scaled = np.array(slow["margins"]) * args.points_reward
+        scaled = np.array(slow["margins"]) * 0.25
         np.testing.assert_allclose(rewards[:steps, lane], scaled, atol=1e-6)
         if slow["dones"][-1]:
             values = rollout.values[:steps, lane].tolist()
@@ -312,8 +312,8 @@ def test_rewards_are_zero_sum_and_a_win_counts_once() -> None:
     network = PolicyValueNet(batch.layout.size, batch.rules.num_actions, width=8, depth=1)
     rollout = Rollout(batch, steps=60)
     collect(rollout, batch, network, np.random.default_rng(0))
-    points = rollout.rewards(Args(points_reward=1.0, win_reward=0.0))
-    both = rollout.rewards(Args(points_reward=1.0, win_reward=3.0))
+    points = rollout.rewards(Args(margin_reward=11.0, win_reward=0.0))
+    both = rollout.rewards(Args(margin_reward=11.0, win_reward=3.0))
     np.testing.assert_allclose(points.sum(-1), 0.0, atol=1e-6)
     np.testing.assert_allclose(both.sum(-1), 0.0, atol=1e-6)
     assert rollout.dones.any()
@@ -328,7 +328,7 @@ def test_with_three_sides_a_win_costs_each_loser_half() -> None:
     rollout = Rollout(batch, steps=2)
     rollout.winners[:] = -1
     rollout.winners[1, 0] = 2
-    rewards = rollout.rewards(Args(points_reward=0.1, win_reward=2.0))
+    rewards = rollout.rewards(Args(win_reward=2.0))
     assert rewards[1, 0].tolist() == [-1.0, -1.0, 2.0]
     rewards[1, 0] = 0.0
     assert not rewards.any()

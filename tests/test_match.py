@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import PRESETS, lay, random_match, random_plies, table, valid_rules
+from conftest import PRESETS, lay, name_of_type, random_match, random_plies, table, valid_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -164,7 +164,7 @@ NO_ACTIONS = [
 ]
 
 
-@pytest.mark.parametrize("action", NO_ACTIONS, ids=repr)
+@pytest.mark.parametrize("action", NO_ACTIONS, ids=name_of_type)
 @pytest.mark.parametrize("name", ["fives_and_threes-4p", "all_fives-2p"])
 def test_what_is_no_action_is_refused_and_changes_nothing(name: str, action: Any) -> None:
     match = random_match(PRESETS[name], 4, 6)
@@ -553,7 +553,7 @@ def test_whatever_is_damaged_in_a_longer_record_is_noticed(name: str, data: st.D
     check_damaged(stored, damage(stored, path, how, wrong), path)
 
 
-@pytest.mark.parametrize("record", [*WRONG, b"x", object()], ids=repr)
+@pytest.mark.parametrize("record", [*WRONG, b"x", object()], ids=name_of_type)
 def test_what_is_no_record_is_refused(record: Any) -> None:
     with pytest.raises(RecordError):
         Match.replay(record)

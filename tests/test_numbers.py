@@ -188,8 +188,10 @@ def test_halves_on_the_line_match_the_ends_in_parity_and_tiles_are_conserved(nam
 
 
 @pytest.mark.parametrize("name", AF_PRESETS)
-def test_all_fives_scores_are_multiples_of_five(name: str) -> None:
+def test_all_fives_scores_are_multiples_of_their_unit(name: str) -> None:
     match = Match(name, seed=3)
+    unit = 1 if match.rules.scoring == "fives_over_5" else 5
+    assert match.rules.score_unit == unit
     for event in random_plies(match, np.random.default_rng(3)):
-        assert event.accepted % 5 == event.settlement % 5 == 0
+        assert event.accepted % unit == event.settlement % unit == 0
     assert match.scores[match.winner] >= match.rules.target

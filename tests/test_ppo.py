@@ -600,7 +600,7 @@ def test_a_short_run_beats_random_clearly(tmp_path: Path) -> None:
         learning_rate=3e-3,
         gamma=0.9,
         lam=0.95,
-        points_reward=0.1,
+        margin_reward=6.0,
         win_reward=0.0,
         epochs=2,
         minibatch=1024,

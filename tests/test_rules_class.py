@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import PRESETS, valid_rules
+from conftest import PRESETS, name_of_type, valid_rules
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,7 +82,7 @@ def test_impossible_settings_name_field_value_and_what_is_allowed(changes, messa
 
 
 @pytest.mark.parametrize("name", [name for name in FIELDS if name != "name"])
-@pytest.mark.parametrize("value", [None, 10**30, -1, 2.5, "", "x", [], object()], ids=repr)
+@pytest.mark.parametrize("value", [None, 10**30, -1, 2.5, "", "x", [], object()], ids=name_of_type)
 def test_hostile_values_of_every_field_are_refused_by_name(name: str, value: Any) -> None:
     with pytest.raises(RulesError, match=rf"^{name}: .* given; allowed: "):
         Rules(**{name: value})

@@ -87,8 +87,8 @@ class Args:
     """Discount per own decision."""
     lam: float = 0.95
     """Lambda of generalised advantage estimation."""
-    points_reward: float = 0.1
-    """Reward per point of margin over the other sides."""
+    margin_reward: float = 6.0
+    """Reward for a margin as large as the target, in proportion for each point over the other sides."""
     win_reward: float = 0.0
     """Reward for winning the match; losing costs the same, shared by the losers."""
     epochs: int = 2
@@ -155,6 +155,7 @@ class Rollout:
     """The arrays of one rollout: T steps of N matches, one decision each."""
 
     def __init__(self, batch: MatchBatch, steps: int) -> None:
+        self.rules = batch.rules
         n, sides = batch.num_matches, batch.rules.num_sides
         # One row more than steps: the decision that the next rollout begins with.
         self.observations = np.zeros((steps + 1, n, batch.layout.size), np.int8)
@@ -170,7 +171,7 @@ class Rollout:
     def rewards(self, args: Args) -> np.ndarray:
         """What each step was worth to each side: (T, N, sides) float32."""
         sides = self.points.shape[-1]
-        rewards = args.points_reward * margins(self.points)
+        rewards = args.margin_reward / self.rules.target * margins(self.points)
         if args.win_reward:
             won = self.winners[..., None] == np.arange(sides)
             decided = self.winners[..., None] >= 0
@@ -196,16 +197,14 @@ def collect(rollout: Rollout, batch: MatchBatch, network: PolicyValueNet, rng: n
             rollout.winners[t], rollout.dones[t] = batch.winners, batch.dones
 
 
-def minibatches(
-    rollout: Rollout, args: Args, num_players: int, rng: np.random.Generator
-) -> Iterator[tuple[Tensor, ...]]:
+def minibatches(rollout: Rollout, args: Args, rng: np.random.Generator) -> Iterator[tuple[Tensor, ...]]:
     """Shuffled minibatches: observations, masks, actions, old log-probabilities, advantages, returns."""
     advantages, usable = seat_advantages(
         rollout.rewards(args),
         rollout.values,
         rollout.seats,
         rollout.dones,
-        num_players,
+        rollout.rules.num_players,
         args.gamma,
         args.lam,
     )
@@ -303,7 +302,7 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         collect(rollout, self.batch, self.network, self.rng)
-        batches = minibatches(rollout, self.args, self.rules.num_players, self.rng)
+        batches = minibatches(rollout, self.args, self.rng)
         metrics = update(self.network, self.optimizer, batches, self.args)
         seconds = time.perf_counter() - started
         self.decisions += rollout.actions.size
@@ -403,7 +402,7 @@ def warm_up(trainer: Trainer) -> None:
     rollout = Rollout(batch, 8 * trainer.rules.num_players)
     rng = np.random.default_rng(0)
     collect(rollout, batch, trainer.network, rng)
-    next(minibatches(rollout, trainer.args, trainer.rules.num_players, rng))
+    next(minibatches(rollout, trainer.args, rng))
     measure(trainer, deals=1)
 
 

@@ -6,6 +6,7 @@ module would leave its callers in other modules on the old code. The check below
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -22,17 +23,22 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @cache
-def _newest_source() -> float:
-    return max(path.stat().st_mtime for path in _PACKAGE.rglob("*.py"))
+def _digest_of_sources() -> str:
+    sources = sorted(_PACKAGE.rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 @cache
 def _drop_stale_caches(folder: Path) -> None:
-    """Delete the compiled files of a folder that are older than the newest source of the package."""
-    for path in (folder / "__pycache__").glob("*.nb[ci]"):
-        with suppress(OSError):  # another process may have been faster
-            if path.stat().st_mtime < _newest_source():
-                path.unlink()
+    """Delete the compiled files of a folder unless they were made from the package as it is now."""
+    stamp = folder / "__pycache__" / "compiled-from"
+    with suppress(OSError):  # a folder that cannot be written holds no compiled files either
+        if stamp.exists() and stamp.read_text() == _digest_of_sources():
+            return
+        for path in stamp.parent.glob("*.nb[ci]"):
+            path.unlink(missing_ok=True)
+        stamp.parent.mkdir(exist_ok=True)
+        stamp.write_text(_digest_of_sources())
 
 
 def jit(function: Callable[..., Any]) -> Any:
