@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from fivesthrees_env.kernel.jit import count_bits, jit, lowest_bit
-from fivesthrees_env.kernel.layout import playable
+from fivesthrees_env.kernel.layout import look_ahead, playable, tile_bit
 from fivesthrees_env.kernel.play import (
     accepted_points,
     draw_action,
@@ -20,6 +20,13 @@ from fivesthrees_env.kernel.play import (
 )
 from fivesthrees_env.kernel.random import below, seed_stream
 from fivesthrees_env.kernel.record import MATCH
+from fivesthrees_env.kernel.settle import (
+    BLOCK_NONE,
+    BLOCK_OTHERS_MINUS_OWN,
+    mask_pips,
+    rounded,
+    side_of,
+)
 from fivesthrees_env.rules import Rules
 from fivesthrees_env.tiles import PIPS
 
@@ -63,7 +70,11 @@ class RandomAgent:
 
 
 class GreedyAgent:
-    """The placement whose event the score takes most points of now; ties go to the heavier tile."""
+    """The placement that earns most now, rejected points left out; ties go to the heavier tile.
+
+    Where a placement is sure to block a round of All Fives, the settlement counts with the pips that the
+    hidden hands hold on average. The bonus for going out does not: every placement of the last tile earns it.
+    """
 
     name = "greedy"
 
@@ -142,7 +153,7 @@ def random_action(match, stream):
 
 @jit
 def greedy_action(match):
-    """The legal action with the most accepted points, then pips, then the larger tile, then first end."""
+    """The legal action that earns most, then by pips, then the larger tile, then the first end."""
     best = draw_action(match) if may_draw(match) else knock_action(match)
     best_rank = np.int64(-1)
     for end in range(match.rules.num_ends):
@@ -150,10 +161,45 @@ def greedy_action(match):
         while tiles:
             tile = np.int64(lowest_bit(tiles))
             tiles &= tiles - np.uint64(1)
-            rank = (accepted_points(match, tile, end) * 32 + PIPS[tile]) * 64 + tile
+            points = accepted_points(match, tile, end) + settlement_points(match, tile, end)
+            rank = (points * 32 + PIPS[tile]) * 64 + tile
             if rank > best_rank:
                 best, best_rank = end * np.int64(match.rules.num_tiles) + tile, rank
     return best
+
+
+@jit
+def settlement_points(view, tile, end):
+    """What a placement that surely blocks the round is expected to pay its own side; 0 for any other."""
+    rules = view.rules
+    if rules.block == BLOCK_NONE or may_draw(view) or view.held[view.seat] == 1:
+        return 0
+    own = view.hands[view.seat] & ~tile_bit(tile)
+    unseen = (tile_bit(rules.num_tiles) - np.uint64(1)) & ~own & ~tile_bit(tile)
+    for seat in range(rules.num_players):
+        unseen &= ~view.laid[seat]
+    _, fits = look_ahead(view, tile, end)
+    if fits & (own | unseen):
+        return 0
+    mean = mask_pips(unseen) / max(np.int64(count_bits(unseen)), 1)
+    mine = mask_pips(own) + 0.0
+    total, lightest_other = mine, np.inf
+    for other in range(rules.num_sides):
+        pips = 0.0
+        for seat in range(other, rules.num_players, rules.num_sides):
+            if seat != view.seat:
+                pips += mean * view.held[seat]
+        total += pips
+        if other == side_of(view, view.seat):
+            mine += pips
+        else:
+            lightest_other = min(lightest_other, pips)
+    if mine >= lightest_other:
+        return 0
+    others = total - mine
+    return rounded(
+        view, np.int64(np.rint(others - mine if rules.block == BLOCK_OTHERS_MINUS_OWN else others))
+    )
 
 
 @jit

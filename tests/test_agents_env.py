@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from conftest import (
     AF_PRESETS,
     FT_PRESETS,
     PRESETS,
+    Tile,
     action_id,
     chi_square,
     chi_square_limit,
@@ -142,16 +145,35 @@ def test_random_repeats_with_its_generator_and_only_then() -> None:
 # ---------------------------------------------------------------------------------------- greedy
 
 
+def expected_settlement(match: Match, played: Tile) -> int:
+    """What a block pays the side to move, where the other hands hold unseen tiles of average weight."""
+    rules, me = match.rules, match.seat
+    own = sum(map(sum, match.hands[me])) - sum(played)
+    hidden = [tile for seat, hand in enumerate(match.hands) if seat != me for tile in hand]
+    mean = Fraction(sum(map(sum, hidden)), len(hidden))  # nothing sleeps: all that is unseen is in hands
+    pips = [Fraction(0)] * rules.num_sides
+    for seat in range(rules.num_players):
+        pips[rules.side_of(seat)] += own if seat == me else mean * match.held[seat]
+    mine = pips.pop(rules.side_of(me))
+    if mine >= min(pips):
+        return 0
+    paid = round(sum(pips) - (mine if rules.block == "others_minus_own" else 0))
+    fives = (paid + 2) // 5
+    return fives if rules.scoring == "fives_over_5" else 5 * fives
+
+
 def best_by_trying(match: Match) -> int:
-    """The action with the most accepted points now, then pips, then the larger half, then first end."""
+    """The action that earns most now, then by pips, then the larger half, then first end."""
     rules = match.rules
 
     def rank(action: int) -> tuple[int, int, int, int]:
         if action in (rules.draw_action, rules.knock_action):
             return (0, 0, 0, 0)
         event = match.copy().play(action)
-        hidden = event.settlement if event.round_end == "out" else 0  # pips that it cannot know
-        return (event.accepted - hidden, sum(event.tile), max(event.tile), -event.end)
+        points = event.accepted - (event.settlement if event.round_end == "out" else 0)  # hidden pips
+        if event.round_end == "blocked" and rules.block != "none" and match.held[match.seat] > 1:
+            points += expected_settlement(match, event.tile)
+        return (points, sum(event.tile), max(event.tile), -event.end)
 
     return max(match.legal_actions().tolist(), key=rank)
 
@@ -170,6 +192,9 @@ def test_greedy_takes_the_most_accepted_points(name: str) -> None:
 def test_greedy_takes_the_most_accepted_points_whatever_the_rules(rules: Rules, seed: int) -> None:
     if rules.going_out == "pips" and rules.overshoot == "reject":
         rules = rules.replace(going_out="one")  # hidden pips would decide what is accepted
+    sleepers = rules.num_tiles - rules.num_players * rules.hand_size
+    if rules.block != "none" and (rules.boneyard_floor or (sleepers and not rules.draw)):
+        rules = rules.replace(block="none")  # sleepers would decide what is a block
     match, rng = Match(rules, seed=seed), np.random.default_rng(seed)
     while not match.over and len(match.events) < 30:
         assert choice(GreedyAgent(), match) == best_by_trying(match)
@@ -183,6 +208,17 @@ def test_greedy_prefers_points_that_are_accepted() -> None:
     assert choice(GreedyAgent(), match) == action_id(match.rules, ((6, 6), "left"))
     match.deal([[(6, 6), (1, 4), (5, 5)], [(0, 0)]], scores=[59, 0])
     assert choice(GreedyAgent(), match) == action_id(match.rules, ((5, 5), "left"))
+
+
+def test_greedy_gives_up_points_for_a_block_that_pays_more() -> None:
+    match, rng = Match("all_fives-2p-9-tiles", seed=620), np.random.default_rng(620)
+    while len(match.events) < 33:
+        match.play(rng.choice(match.legal_actions()))
+    points = {match.action_name(a): match.copy().play(a).accepted for a in match.legal_actions()}
+    assert points == {"[5|6] up": 15, "[5|6] down": 0}
+    assert match.action_name(choice(GreedyAgent(), match)) == "[5|6] down"
+    event = match.play(choice(GreedyAgent(), match))
+    assert (event.round_end, event.settlement, event.settled_side) == ("blocked", 20, event.seat)
 
 
 def test_greedy_counts_the_bonus_for_going_out() -> None:

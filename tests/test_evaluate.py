@@ -445,7 +445,7 @@ def test_the_command_prints_a_table(
     command(monkeypatch, *("greedy", "random", "--rules", "mini-3", "--deals", "20", "--matches", "20"))
     out = capsys.readouterr().out
     assert "mini-3, 95 % intervals" in out
-    for word in ("greedy", "random", "points per round", "matches won", "80 rounds, 20 matches"):
+    for word in ("greedy", "random", "points per round", "matches won", "80 rounds and 20 matches"):
         assert word in out
 
 

@@ -148,17 +148,18 @@ def whole_matches(first: Agent, second: Agent, rules: Rules, matches: int, seed:
 
 def results_table(results: Sequence[dict[str, Any]], title: str) -> Table:
     """A printable table of results: dicts with first, second, rounds and matches (estimates)."""
-    table = Table(title=title, title_justify="left")
-    for name in ("agent", "against", "points per round", "matches won", "games"):
-        table.add_column(name, justify="left" if name in ("agent", "against") else "right")
+    games = " and ".join(f"{results[0][what].games:,} {what}" for what in ("rounds", "matches"))
+    table = Table(title=f"{title}, {games} each", title_justify="left")
+    for name in ("agent", "against", "points per round", "matches won"):
+        left = name in ("agent", "against")
+        table.add_column(name, justify="left" if left else "right", overflow="fold")
     for result in results:
         rounds, matches = result["rounds"], result["matches"]
         table.add_row(
             result["first"],
             result["second"],
-            f"{rounds.mean:+.3f} [{rounds.low:+.3f}, {rounds.high:+.3f}]",
-            f"{matches.mean:.1%} [{matches.low:.1%}, {matches.high:.1%}]",
-            f"{rounds.games} rounds, {matches.games} matches",
+            f"{rounds.mean:+.2f} ({rounds.low:+.2f} to {rounds.high:+.2f})",
+            f"{matches.mean:.1%} ({matches.low:.1%} to {matches.high:.1%})",
         )
     return table
 

@@ -13,7 +13,7 @@ decision per match and step, by whichever seat is to move.
 | decisions | decisions collected so far; forced moves are not decisions |
 | seconds | time spent on it, collection and learning together |
 | decisions/s | decisions per second of training, collection and learning together |
-| score rate | points that a side scores per decision of a seat, mean over the rollout |
+| score rate | points that all sides together score per decision, forced plies included |
 | match decisions | decisions per finished match |
 | entropy | mean entropy of the masked policy, in nats |
 | policy loss | the clipped surrogate |

@@ -97,18 +97,21 @@ def end_count(match):
 
 
 @jit
-def count_after(match, tile, end):
-    """The end count that laying a tile at an end would make; the match stays as it is."""
+def look_ahead(match, tile, end):
+    """What laying a tile at an end would make: the end count, and the tiles that would fit anywhere.
+
+    The match stays as it is.
+    """
     ends = (match.ends[0], match.ends[1], match.ends[2], match.ends[3])
     weights = (match.weights[0], match.weights[1], match.weights[2], match.weights[3])
     placed, spinner, spinner_free = match.placed, match.spinner, match.spinner_free
     join(match, tile, end)
-    count = end_count(match)
+    count, fits = end_count(match), fitting_anywhere(match)
     for e in range(MAX_ENDS):
         match.ends[e] = ends[e]
         match.weights[e] = weights[e]
     match.placed, match.spinner, match.spinner_free = placed, spinner, spinner_free
-    return count
+    return count, fits
 
 
 @jit

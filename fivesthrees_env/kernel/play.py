@@ -8,9 +8,9 @@ from fivesthrees_env.kernel.deal import clear_event
 from fivesthrees_env.kernel.jit import jit, lowest_bit, unpack
 from fivesthrees_env.kernel.layout import (
     can_lay,
-    count_after,
     end_count,
     join,
+    look_ahead,
     playable,
     shown_values,
     tile_bit,
@@ -145,7 +145,8 @@ def accepted_points(match, tile, end):
     Only what that seat can know: pips of other hands (AF-8) are left out, so a view may be asked, too.
     """
     seat = match.seat
-    points = placement_points(match, count_after(match, tile, end))
+    count, _ = look_ahead(match, tile, end)
+    points = placement_points(match, count)
     if match.rules.going_out == BONUS_ONE and match.held[seat] == 1 and goes_out(match, seat):
         points += 1
     if refusal(match, side_of(match, seat), points, match.placed == 0):

@@ -64,13 +64,19 @@ def is_blocked(match):
 
 
 @jit
+def mask_pips(tiles):
+    """Pips of some tiles, given as a mask."""
+    pips = 0
+    while tiles:
+        pips += PIPS[lowest_bit(tiles)]
+        tiles &= tiles - np.uint64(1)
+    return pips
+
+
+@jit
 def hand_pips(match, seat):
     """Pips of the tiles in one hand."""
-    pips, hand = 0, match.hands[seat]
-    while hand:
-        pips += PIPS[lowest_bit(hand)]
-        hand &= hand - np.uint64(1)
-    return pips
+    return mask_pips(match.hands[seat])
 
 
 @jit
