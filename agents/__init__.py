@@ -8,9 +8,11 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 from pathlib import Path
 
-from fivesthrees_env.opponents import Agent, GreedyAgent, RandomAgent
+from fivesthrees_env.opponents import Agent, GreedyAgent, RandomAgent, opponent
 from fivesthrees_env.rules import Rules
 
 __all__ = ["Agent", "GreedyAgent", "RandomAgent", "load", "names"]
@@ -27,19 +29,31 @@ def load(name_or_path: str | Path, rules: Rules | None = None) -> Agent:
     """An agent by its name, or a trained one by its checkpoint (a ``.safetensors`` file or its folder).
 
     Args:
-        name_or_path: one of ``names()``, or a path.
+        name_or_path: one of ``names()``, a path, or ``module:Class`` for a class of one's own, which is
+            called without arguments.
         rules: what it is going to play; a checkpoint that was trained for something else is refused.
 
     Raises:
-        ValueError: if there is no such name or path.
+        ValueError: if there is no such name, path or class.
         CheckpointError: if the checkpoint is damaged or does not fit the rules; it says what differs.
     """
-    if str(name_or_path) in _BY_NAME:
-        return _BY_NAME[str(name_or_path)]()
+    name = str(name_or_path)
+    if name in _BY_NAME:
+        return _BY_NAME[name]()
+    if re.fullmatch(r"[\w.]+:\w+", name):
+        return _load_class(*name.split(":"))
     if not Path(name_or_path).exists():
         raise ValueError(
-            f"no agent {str(name_or_path)!r}; allowed: {', '.join(names())}, or the path of a checkpoint"
+            f"no agent {name!r}; allowed: {', '.join(names())}, the path of a checkpoint, or module:Class"
         )
     from agents.neural import NeuralAgent
 
     return NeuralAgent.load(name_or_path, rules)
+
+
+def _load_class(module: str, name: str) -> Agent:
+    try:
+        agent = getattr(importlib.import_module(module), name)()
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"no agent {module}:{name} ({error})") from error
+    return opponent(agent)

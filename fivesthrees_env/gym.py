@@ -14,8 +14,9 @@ names each bit. **Mask**: ``info["action_mask"]``, (actions,) int8, and ``action
 these plies is the reward of its action. What happens before its first turn is part of its first
 reward. An episode that ends before the learner has had a turn is passed over.
 
-**Illegal actions** lose the match at once (-1), since a ``Discrete`` space samples them; with
-``illegal="raise"`` they raise ``IllegalAction`` and change nothing.
+**Illegal actions** lose the match at once, since a ``Discrete`` space samples them: minus the
+target (-1 with ``reward="win"``) comes on top of what was gained before, so that giving up never
+pays. With ``illegal="raise"`` they raise ``IllegalAction`` and change nothing.
 
 **Vector environment.** All matches are stepped in compiled code; an agent from outside is asked
 once for all matches in which it is to move. Autoreset is ``SAME_STEP``: the observation and mask of
@@ -64,7 +65,7 @@ from fivesthrees_env.opponents import (
     opponent,
     random_action,
 )
-from fivesthrees_env.rewards import add_rewards, check_scheme
+from fivesthrees_env.rewards import WIN, add_rewards, check_scheme
 from fivesthrees_env.rules import Rules
 from fivesthrees_env.table import Table
 from fivesthrees_env.views import redact_many, turned
@@ -319,8 +320,8 @@ class FivesAndThreesEnv(gymnasium.Env[np.ndarray, int]):
         episode: "match" (to the target) or "round" (one round).
         reward: "points", "margin" or "win" (see ``rewards.py``), of the learner's side.
         max_rounds: truncate when this many rounds have been played.
-        illegal: "terminate" (the learner loses, reward -1) or "raise" an ``IllegalAction``, which
-            changes nothing.
+        illegal: "terminate" (the learner loses: minus the target, or -1 with "win") or "raise" an
+            ``IllegalAction``, which changes nothing.
         skip_forced: play knocks, draws and single choices of the learner for it.
         render_mode: None, "ansi", "rgb_array" or "human".
 
@@ -648,6 +649,12 @@ def _open_all(matches, games, settings, rows):
 
 
 @jit
+def _price_of_illegal(match, settings):
+    """A lost match: never cheaper than playing it to the end and losing."""
+    return 1.0 if settings.scheme == WIN else float(match.rules.target)
+
+
+@jit
 def _play_all(matches, games, settings, rows, actions):
     """Make an action in each game, the learner's or an agent's; an illegal one loses."""
     rewards = np.zeros((1, MAX_SEATS))
@@ -659,7 +666,7 @@ def _play_all(matches, games, settings, rows, actions):
                 status = _others_play(match, game, settings[0], rewards)
             _settle(match, game, settings[0], status, rewards)
         else:
-            game.gained -= 1.0
+            game.gained -= _price_of_illegal(match, settings[0])
             game.status = TERMINATED
 
 

@@ -369,11 +369,6 @@ class Match(Table):
 
     # ------------------------------------------------------------------ words
 
-    def __str__(self) -> str:
-        from fivesthrees_env.rendering import ansi
-
-        return ansi(self)
-
     def __repr__(self) -> str:
         now = f"won by side {self.winner}" if self.over else f"seat {self.seat} to move"
         return f"<Match {self.rules}, round {self.round_index + 1}, scores {self.scores}, {now}>"

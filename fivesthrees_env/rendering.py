@@ -63,11 +63,10 @@ def _names(tiles: Iterable[Tile]) -> str:
 
 
 def _title(table: Table) -> str:
-    """The name of the rules as people write it: "Fives and threes, 4p"."""
-    all_fives = table.rules.draw or table.rules.spinner
-    name = table.rules.name or ("All Fives" if all_fives else "Fives and Threes")
-    name = name.replace("_", " ").replace("-", ", ")
-    return name[0].upper() + name[1:]
+    """The game, and the preset where it is another than the usual one: "All Fives (muggins-2p)"."""
+    game = "All Fives" if table.rules.draw or table.rules.spinner else "Fives and Threes"
+    usual = f"{game.lower().replace(' ', '_')}-{table.num_players}p"
+    return game if table.rules.name in ("", usual) else f"{game} ({table.rules.name})"
 
 
 def _side_name(table: Table, side: int) -> str:

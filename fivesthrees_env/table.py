@@ -59,6 +59,11 @@ class Table:
         self.records = records
         self.rules = rules if rules is not None else Rules.from_record(records["rules"][0])
 
+    def __str__(self) -> str:
+        from fivesthrees_env.rendering import ansi
+
+        return ansi(self)
+
     def _repr_svg_(self) -> str:
         """The picture that notebooks show."""
         from fivesthrees_env.rendering import svg

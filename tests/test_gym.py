@@ -372,7 +372,7 @@ def test_an_illegal_action_loses_the_match(action: Any) -> None:
     before = snapshot(env)[:-4]
     _, reward, terminated, truncated, info = env.step(action)
 
-    assert (reward, terminated, truncated) == (-1.0, True, False)
+    assert (reward, terminated, truncated) == (-61.0, True, False)
     assert not info["action_mask"].any()
     assert info["won"] is False
     assert snapshot(env)[:-4] == before

@@ -274,7 +274,7 @@ def test_ansi_with_spinner() -> None:
     assert (
         rendering.ansi(ALL_FIVES)
         == """\
-All fives, 2p, round 3, seat 1 opens
+All Fives, round 3, seat 1 opens
   seat 0    48 / 150
   seat 1    37 / 150
   line      [2|5][5|5][5|3]

@@ -37,6 +37,7 @@ __all__ = [
     "CURVE_SEED",
     "EVALUATION_SEED",
     "Estimate",
+    "compare",
     "duplicate_rounds",
     "evaluation_seeds",
     "exchanges",
@@ -48,6 +49,8 @@ __all__ = [
 EVALUATION_SEED = 2**40
 #: Number of the deals that learning curves are drawn with; final measurements take others.
 CURVE_SEED = 2**16
+
+_SUMMARY = "Who plays better? Duplicate rounds and whole matches, with 95 % intervals."
 
 _Z = 1.959964  # 97.5 % point of the normal distribution
 
@@ -63,6 +66,10 @@ class Estimate:
     """Rounds or matches played."""
     clusters: int
     """Deals or seeds: independent observations."""
+
+    def as_json(self) -> dict[str, float | None]:
+        """As JSON types: an unbounded interval is null."""
+        return {k: v if math.isfinite(v) else None for k, v in asdict(self).items()}
 
     @classmethod
     def of_mean(cls, per_cluster: np.ndarray, games: int) -> Estimate:
@@ -165,9 +172,16 @@ def results_table(results: Sequence[dict[str, Any]], title: str) -> Table:
 
 
 def compare(
-    first: Agent, second: Agent, rules: Rules, deals: int, matches: int, seed: int = 0
+    first: Agent | str,
+    second: Agent | str,
+    rules: Rules | str,
+    deals: int = 1000,
+    matches: int = 1000,
+    seed: int = 0,
 ) -> dict[str, Any]:
-    """Both measurements of a pair of agents."""
+    """Both measurements of a pair of agents, each an ``Agent`` or what ``agents.load`` takes."""
+    first, second = (agents.load(a) if isinstance(a, str) else a for a in (first, second))
+    rules = Rules.coerce(rules)
     return {
         "first": first.name,
         "second": second.name,
@@ -202,7 +216,7 @@ def main(args: Args) -> None:
     rules = _rules_for(args.rules, first, second)
     result = compare(first, second, rules, args.deals, args.matches, args.seed)
     if args.json:
-        plain = {k: asdict(v) if isinstance(v, Estimate) else v for k, v in result.items()}
+        plain = {k: v.as_json() if isinstance(v, Estimate) else v for k, v in result.items()}
         print(json.dumps({"rules": str(rules), "seed": args.seed, **plain}))
     else:
         Console().print(results_table([result], f"{rules}, 95 % intervals"))
@@ -217,6 +231,6 @@ def _rules_for(name: str | None, *players: Agent) -> Rules:
 
 if __name__ == "__main__":
     try:
-        main(tyro.cli(Args, description=__doc__))
+        main(tyro.cli(Args, prog="python -m train.evaluate", description=_SUMMARY))
     except (ValueError, OSError) as error:  # no such agent, a checkpoint that does not fit, ...
         sys.exit(f"train.evaluate: {error}")

@@ -50,9 +50,10 @@ from fivesthrees_env.rules import Rules, RulesError
 from train.advantages import seat_advantages
 from train.evaluate import CURVE_SEED, duplicate_rounds
 from train.monitor import Monitor, StopRequest, every
-from train.report import report
+from train.report import python, report
 
 TRAINER_FILE = "trainer.safetensors"
+_SUMMARY = "Self-play PPO: one network plays all seats and learns from all of them."
 
 
 @dataclass
@@ -61,8 +62,8 @@ class Args:
 
     rules: str = "fives_and_threes-4p"
     """A preset's name, such as fives_and_threes-2p (all: Rules.presets())."""
-    minutes: float = 3.0
-    """Time to train, over all resumed parts of the run together."""
+    minutes: float | None = None
+    """Time to train, over all resumed parts of the run together; default 3, or what the run had."""
     decisions: int | None = None
     """Train for this many decisions instead: with the same seed and threads, reproducible."""
     seed: int = 1
@@ -112,6 +113,11 @@ class Args:
     matches: int = 1000
     """Whole matches of that measurement."""
 
+    @property
+    def minutes_or_default(self) -> float:
+        """Time to train."""
+        return 3.0 if self.minutes is None else self.minutes
+
     def folder(self) -> Path:
         """Where the run lives."""
         return self.run if self.run is not None else Path("runs") / f"{self.rules}-seed{self.seed}"
@@ -141,7 +147,7 @@ def check(args: Args) -> None:
     Raises:
         ArgumentError: naming the argument, its value and what is allowed.
     """
-    if not args.minutes > 0:
+    if args.minutes is not None and not args.minutes > 0:
         raise ArgumentError(f"--minutes {args.minutes} given; allowed: more than 0")
     counts = ("decisions", "num_matches", "steps", "width", "depth", "epochs", "minibatch", "deals")
     for name in (*counts, "matches", "threads", "seed"):
@@ -286,14 +292,14 @@ class Trainer:
         """How much of the run is done, 0 to 1."""
         if self.args.decisions is not None:
             return min(self.decisions / self.args.decisions, 1.0)
-        return min(self.seconds / (60 * self.args.minutes), 1.0)
+        return min(self.seconds / (60 * self.args.minutes_or_default), 1.0)
 
     @property
     def budget(self) -> str:
         """How long the run is to be, in words."""
         if self.args.decisions is not None:
             return f"its {self.args.decisions:,} decisions"
-        return f"its {self.args.minutes:g} minutes"
+        return f"its {self.args.minutes_or_default:g} minutes"
 
     def iterate(self, rollout: Rollout) -> dict[str, float]:
         """One rollout and one update; returns the metrics."""
@@ -390,9 +396,8 @@ def _merge(args: Args, stored: dict[str, Any]) -> Args:
                 f"{stored[f.name]}; leave it out, or start a new run with --run"
             )
     kept = {k: v for k, v in stored.items() if k not in FREE and k in {f.name for f in fields(Args)}}
-    if args.decisions is None and args.minutes == default.minutes:  # no budget given: the run's own
-        kept["decisions"] = stored["decisions"]
-        kept["minutes"] = max(args.minutes, stored["minutes"])
+    if args.decisions is None and args.minutes is None:  # no budget given: the run's own
+        kept |= {"decisions": stored["decisions"], "minutes": stored["minutes"]}
     return Args(**{**asdict(args), **kept})
 
 
@@ -416,7 +421,9 @@ def train(trainer: Trainer, stop: StopRequest) -> bool:
     args = trainer.args
     rollout = Rollout(trainer.batch, args.steps)
     trainer.save()
-    if trainer.progress < 1 and not stop:
+    if trainer.progress >= 1:
+        return True
+    if not stop:
         print("getting ready: the first time, the game is compiled for up to half a minute", flush=True)
         warm_up(trainer)
     checkpoint_due = every(args.checkpoint_seconds)
@@ -433,14 +440,21 @@ def train(trainer: Trainer, stop: StopRequest) -> bool:
     return not stop
 
 
+def _has_begun(folder: Path) -> bool:
+    """Whether there is a run in a folder that has learned anything."""
+    path = folder / TRAINER_FILE
+    return path.exists() and checkpoints.read(path)[1]["training"]["decisions"] > 0
+
+
 def main(args: Args) -> None:
     """Train, save, measure."""
     check(args)
     torch.set_num_threads(args.threads or torch.get_num_threads())
     folder = args.folder()
-    if not args.resume and (folder / TRAINER_FILE).exists():
+    if not args.resume and _has_begun(folder):
         raise checkpoints.CheckpointError(
-            f"{folder} holds a run already; --resume goes on with it, --run FOLDER starts elsewhere"
+            f"{folder} holds a run already; go on with it by --resume, "
+            f"or start another by --seed {args.seed + 1} or --run FOLDER"
         )
     with StopRequest() as stop:  # from here on, Ctrl-C leaves a checkpoint
         trainer = Trainer.resume(args) if args.resume else Trainer(args)
@@ -448,7 +462,9 @@ def main(args: Args) -> None:
             print(f"{folder} has had {trainer.budget}; a larger --minutes or --decisions goes on")
         ended = train(trainer, stop)
     if not ended:
-        print(f"stopped; {folder / checkpoints.AGENT_FILE} plays, --resume goes on from here")
+        print(f"stopped after {trainer.decisions:,} decisions; {folder / checkpoints.AGENT_FILE} plays")
+        print(f"go on:   {python()} -m train.ppo --resume --run {folder}")
+        print(f"measure: {python()} -m train.evaluate {folder} greedy")
         sys.exit(130)
     if args.report:
         report(trainer.agent(), folder, args.deals, args.matches)
@@ -456,7 +472,7 @@ def main(args: Args) -> None:
 
 if __name__ == "__main__":
     try:
-        main(tyro.cli(Args, description=__doc__))
+        main(tyro.cli(Args, prog="python -m train.ppo", description=_SUMMARY))
     except (ArgumentError, checkpoints.CheckpointError, RulesError, OSError) as error:
         sys.exit(f"train.ppo: {error}")
     except KeyboardInterrupt:

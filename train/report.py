@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from fivesthrees_env.match import Match
 from fivesthrees_env.opponents import Agent
 from fivesthrees_env.records import frames, write_records
 from fivesthrees_env.rendering import ansi
-from train.evaluate import EVALUATION_SEED, compare, results_table
+from train.evaluate import EVALUATION_SEED, Estimate, compare, results_table
 from train.monitor import METRICS_FILE
 
 __all__ = ["learning_curve", "replay_text", "report"]
@@ -34,7 +36,7 @@ def report(agent: NeuralAgent, folder: Path, deals: int, matches: int) -> None:
     opponents = [agents.load("random"), agents.load("greedy")]
     results = [compare(agent, other, agent.rules, deals, matches) for other in opponents]
     console.print(results_table(results, f"{agent.rules}, 95 % intervals"))
-    (folder / RESULTS_FILE).write_text(json.dumps(results, default=vars, indent=1))
+    (folder / RESULTS_FILE).write_text(json.dumps(results, default=Estimate.as_json, indent=1))
     learning_curve(folder)
     match = play_one(agent, opponents[-1])
     names = [agent.name] + [opponents[-1].name] * (agent.rules.num_sides - 1)
@@ -52,14 +54,22 @@ def report(agent: NeuralAgent, folder: Path, deals: int, matches: int) -> None:
     console.print(_how_to_go_on(agent, folder), highlight=False, soft_wrap=True)
 
 
+def python() -> str:
+    """How the running Python is called from here: "python" where its environment is activated."""
+    if os.environ.get("VIRTUAL_ENV") == sys.prefix:
+        return "python"
+    path = os.path.relpath(sys.executable)
+    return sys.executable if path.startswith("..") else path
+
+
 def _how_to_go_on(agent: NeuralAgent, folder: Path) -> str:
     trained = agent.about["training"]["args"]
-    minutes, decisions = trained["minutes"], trained["decisions"]
+    minutes, decisions = trained["minutes"] or 3.0, trained["decisions"]
     longer = f"--decisions {3 * decisions}" if decisions else f"--minutes {3 * minutes:g}"
     return f"""how to go on:
-  train longer            python -m train.ppo --resume --run {folder} {longer}
-  measure more closely    python -m train.evaluate {folder} greedy --deals 10000 --matches 10000
-  look at the curves      tensorboard --logdir {folder / "tensorboard"}
+  train longer            {python()} -m train.ppo --resume --run {folder} {longer}
+  measure more closely    {python()} -m train.evaluate {folder} greedy --deals 10000 --matches 10000
+  look at the curves      {python()} -m tensorboard.main --logdir {folder / "tensorboard"}
   play it in your code    agents.load("{folder}").act(match.view(match.seat), rng)"""
 
 
