@@ -6,6 +6,7 @@ checkpoint before.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -50,8 +51,9 @@ def write(path: str | Path, tensors: Mapping[str, Tensor], about: Mapping[str, A
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    metadata = {"format": FORMAT, "about": json.dumps(about)}
-    data = save({k: v.detach().contiguous() for k, v in tensors.items()}, metadata)
+    plain = {k: v.detach().contiguous() for k, v in tensors.items()}
+    metadata = {"format": FORMAT, "about": json.dumps(about), "digest": digest(plain)}
+    data = save(plain, metadata)
     try:
         draft.write_bytes(data)
         draft.replace(path)
@@ -77,6 +79,8 @@ def read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise CheckpointError(f"{path}: damaged or no safetensors file ({error})") from error
     if metadata.get("format") != FORMAT:
         raise CheckpointError(f"{path}: format {metadata.get('format')!r} found; allowed: {FORMAT!r}")
+    if metadata.get("digest") != digest(tensors):
+        raise CheckpointError(f"{path}: damaged: the tensors are not those that were written")
     try:
         about = json.loads(metadata["about"])
         check_rules(about)
@@ -85,6 +89,15 @@ def read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: damaged description ({error})") from error
     return tensors, about
+
+
+def digest(tensors: Mapping[str, Tensor]) -> str:
+    """A fingerprint of tensors: their names, shapes and bytes."""
+    total = hashlib.sha256()
+    for key in sorted(tensors):
+        total.update(f"{key} {tensors[key].dtype} {tuple(tensors[key].shape)}".encode())
+        total.update(tensors[key].reshape(-1).view(torch.uint8).numpy().tobytes())
+    return total.hexdigest()
 
 
 def check_rules(about: Mapping[str, Any]) -> Rules:

@@ -79,7 +79,7 @@ class NeuralAgent:
         if rules != self.rules:
             checkpoints.check_fit(checkpoints.describe(self.rules, {}), rules)
         observations = np.empty((len(views), self._layout.size), np.int8)
-        encode_many(views, self._layout.places, observations)
+        encode_many(views, self._layout, observations)
         with torch.inference_mode():
             logits = self.network(torch.from_numpy(observations))[0].numpy()
         masks = action_masks(views)

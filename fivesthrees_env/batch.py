@@ -18,7 +18,7 @@ from fivesthrees_env.kernel.deal import start_match, start_round
 from fivesthrees_env.kernel.episode import begin
 from fivesthrees_env.kernel.jit import jit
 from fivesthrees_env.kernel.play import is_legal, only_action, play, write_mask
-from fivesthrees_env.kernel.record import MATCH, NONE
+from fivesthrees_env.kernel.record import MATCH, MAX_PLIES, NONE
 from fivesthrees_env.match import IllegalAction, check_seed
 from fivesthrees_env.observations import Layout, encode
 from fivesthrees_env.opponents import random_actions
@@ -30,7 +30,9 @@ __all__ = ["EPISODES", "MatchBatch", "check_episode"]
 
 EPISODES = ("match", "round")
 
-_MOST_PASSED_OVER = 1000  # in a game that never offers a choice one has to stop somewhere
+# In a game that never offers a choice one has to stop somewhere.
+_MOST_PASSED_OVER = 1000
+_MOST_FORCED = 10_000
 
 
 def check_episode(episode: str) -> bool:
@@ -127,14 +129,17 @@ class MatchBatch:
         Raises:
             ValueError: if it belongs to another number of matches, other rules or another version.
         """
-        raw = np.ascontiguousarray(state["matches"], np.uint8)
-        if raw.shape != (self.num_matches, MATCH.itemsize):
-            raise ValueError(f"matches: {raw.shape} given; allowed: {(self.num_matches, MATCH.itemsize)}")
-        matches = raw.reshape(-1).view(MATCH)
-        if (matches["rules"] != self.rules.record).any():
-            raise ValueError("matches: of other rules than this batch")
+        raw, carried = np.asarray(state["matches"]), np.asarray(state["carried"])
+        for name, array, dtype, shape in (
+            ("matches", raw, np.dtype(np.uint8), (self.num_matches, MATCH.itemsize)),
+            ("carried", carried, np.dtype(np.float32), self._carried.shape),
+        ):
+            if array.dtype != dtype or array.shape != shape:
+                raise ValueError(f"{name}: {array.dtype} {array.shape} given; allowed: {dtype} {shape}")
+        matches = np.ascontiguousarray(raw).reshape(-1).view(MATCH)
+        _check_sound(matches, self.rules)
         self.matches[:] = matches
-        self._carried[:] = state["carried"]
+        self._carried[:] = carried
         self.dones[:] = False
         self.winners[:] = NONE
         self.rewards[:] = 0.0
@@ -212,6 +217,43 @@ class MatchBatch:
         return array.astype(np.int64, copy=False)
 
 
+def _check_sound(matches: np.ndarray, rules: Rules) -> None:
+    """Refuse matches that the kernel, which checks no bounds, could not go on with.
+
+    Raises:
+        ValueError: naming the field and the first match that is wrong.
+    """
+    players, tiles, pips = rules.num_players, rules.num_tiles, rules.highest
+    ends = NONE if rules.num_ends == 2 else pips
+    ranges = {
+        "seat": (0, players - 1),
+        "opener": (0, players - 1),
+        "must_lead": (NONE, tiles - 1),
+        "placed": (0, tiles),
+        "num_plies": (0, MAX_PLIES - 1),
+        "knocks": (0, MAX_PLIES),
+        "spinner": (NONE, pips),
+        "undealt": (0, tiles - rules.hand_size * players),
+        "round_winner": (NONE, players - 1),
+        "ends": (NONE, np.array([pips, pips, ends, ends])),
+        "weights": (0, 2),
+        "deck": (0, tiles - 1),
+        "held": (0, tiles),
+        "scores": (0, rules.target - 1),
+        "over": (0, 0),
+    }
+    wrong = {name: (matches[name] < a) | (matches[name] > b) for name, (a, b) in ranges.items()}
+    wrong["rules"] = matches["rules"] != rules.record
+    hands = np.ascontiguousarray(matches["hands"]).view(np.uint8).reshape(len(matches), -1, 8)
+    wrong["held"] |= np.unpackbits(hands, axis=-1).sum(-1) != matches["held"]
+    for name in ("hands", "laid"):
+        wrong[name] = matches[name] >> np.uint64(tiles) > 0
+    for name, bad in wrong.items():
+        if bad.any():
+            row = np.flatnonzero(bad.reshape(len(matches), -1).any(1))[0]
+            raise ValueError(f"matches[{row}]: {name} is {matches[name][row]}, which no match here can have")
+
+
 @jit
 def _begin_all(matches, seed):
     for i in range(matches.size):
@@ -241,12 +283,13 @@ def _ply(match, action, stop_after_round, scheme, rewards, i):
 @jit
 def _skip_forced(match, stop_after_round, scheme, rewards, i):
     """Play on while there is no choice; returns whether the episode ended."""
-    while True:
+    for _ in range(_MOST_FORCED):
         action = only_action(match)
         if action < 0:
             return False
         if _ply(match, action, stop_after_round, scheme, rewards, i):
             return True
+    return False
 
 
 @jit

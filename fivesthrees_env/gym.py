@@ -224,6 +224,8 @@ class Games:
 
     def _ask(self, rng: np.random.Generator) -> None:
         """Ask agents from outside until each game waits for its learner or its episode is over."""
+        if self._outside:  # not `rng` itself: its seed, which an agent could read, also deals the tiles
+            rng = np.random.default_rng(int(rng.integers(2**62)))
         while self._outside:
             waiting = np.flatnonzero(self.games["status"] == WAITING)
             if not waiting.size:
@@ -413,8 +415,8 @@ class FivesAndThreesEnv(gymnasium.Env[np.ndarray, int]):
             IllegalAction: if the action is not legal and `illegal` is "raise"; nothing has changed.
             gymnasium.error.ResetNeeded: if the episode is over.
         """
-        if self._ended:
-            raise gymnasium.error.ResetNeeded("the episode is over; reset() begins the next")
+        if self._ended or self._games.games["status"].item() != CHOICE:
+            raise gymnasium.error.ResetNeeded("no episode is running; reset() begins the next")
         games, index = self._games, whole_number(action)
         if index is None or not 0 <= index < self.rules.num_actions:
             index = NONE
@@ -552,6 +554,10 @@ class FivesAndThreesVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray,
             IllegalAction: if `actions` is no (N,) array of whole numbers, or if one is not legal
                 and `illegal` is "raise". Nothing has changed.
         """
+        if not self._begun or (self._games.games["status"] != CHOICE).any():
+            raise gymnasium.error.ResetNeeded(
+                "reset() first: nothing has begun, or an agent failed in mid-step"
+            )
         games, actions = self._games, self._check_actions(actions)
         games.step(actions, self.np_random)
         status, rewards = games.games["status"].copy(), games.games["gained"].copy()

@@ -184,13 +184,13 @@ class Match(Table):
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Numba knows a dtype by its identity much faster than an equal one that was unpickled.
         self.__dict__.update(state)
-        self.records = self.records.view(MATCH)
-        self._plies, self._deals = self._plies.view(_PLIED), self._deals.view(_DEALT)
+        # Shared memory may come read-only, and compiled code would not ask.
+        self.records = np.require(self.records.view(MATCH), requirements="W")
+        self._plies = np.require(self._plies.view(_PLIED), requirements="W")
+        self._deals = np.require(self._deals.view(_DEALT), requirements="W")
 
     def view(self, seat: int) -> np.ndarray:
         """What a seat knows: a batch of one view, (1,) of dtype ``MATCH``; the viewer is seat 0."""
-        if not 0 <= seat < self.num_players:
-            raise IndexError(f"seat {seat} given; allowed: 0 to {self.num_players - 1}")
         return redact(self.records, seat)
 
     @property
@@ -305,6 +305,11 @@ class Match(Table):
         for score in scores:
             if not (_is_int(score) and 0 <= score < self.rules.target):
                 raise DealError(f"scores: {score!r} given; allowed: {allowed}")
+            if self.rules.overshoot == "reject" and score % self.rules.score_unit:
+                raise DealError(
+                    f"scores: {score!r} given; allowed: multiples of {self.rules.score_unit}, "
+                    f"as all points are, or the target cannot be met"
+                )
         return [int(score) for score in scores]
 
     # ---------------------------------------------------------------- records

@@ -17,7 +17,7 @@ import numpy as np
 
 from fivesthrees_env.kernel.jit import jit, unpack
 from fivesthrees_env.kernel.layout import end_count
-from fivesthrees_env.kernel.record import MAX_PLIES
+from fivesthrees_env.kernel.record import MATCH, MAX_PLIES
 from fivesthrees_env.rules import Rules
 
 __all__ = ["HISTORY_COLUMNS", "Layout", "Slice", "encode_history", "encode_many"]
@@ -222,9 +222,27 @@ def _at(places, part, i):
     return places[part, 0] + i * places[part, 1]
 
 
+def encode_many(views: np.ndarray, layout: Layout, rows: np.ndarray) -> None:
+    """Write the observations of views.
+
+    Args:
+        views: (N,) of dtype ``MATCH``, all of the rules of the layout.
+        layout: where everything goes.
+        rows: (N, layout.size) int8, C-contiguous, to write into.
+
+    Raises:
+        ValueError: if one of them does not fit the others.
+    """
+    wanted = (len(views), layout.size)
+    if rows.shape != wanted or rows.dtype != np.int8 or not rows.flags.c_contiguous:
+        raise ValueError(f"rows: {rows.dtype} {rows.shape} given; allowed: C-contiguous int8 {wanted}")
+    if views.dtype != MATCH or (views["rules"] != layout.rules.record).any():
+        raise ValueError(f"views: of another dtype or other rules than the layout's ({layout.rules})")
+    _encode_many(views, layout.places, rows)
+
+
 @jit
-def encode_many(views, places, rows):
-    """Write the observations of views (N,) into rows (N, size) of int8."""
+def _encode_many(views, places, rows):
     for i in range(views.size):
         encode(views[i], places, rows[i])
 

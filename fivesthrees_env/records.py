@@ -39,7 +39,7 @@ def read_records(path: str | Path) -> Iterator[Match]:
         for number, line in enumerate(file, 1):
             try:
                 yield Match.replay(json.loads(line))
-            except ValueError as error:  # no text, no JSON, no record
+            except (ValueError, RecursionError) as error:  # no text, no JSON, no record
                 raise RecordError(f"{path}, line {number}: {error}") from error
 
 
@@ -55,7 +55,7 @@ def frames(record: Mapping[str, Any], make: type[Match] = Match) -> Iterator[Mat
         yield from _replay(make, record)
     except RulesError as error:
         raise RecordError(f"rules: {error}") from error
-    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
         raise RecordError(f"damaged record: {type(error).__name__}: {error}") from error
     except ValueError as error:
         raise error if isinstance(error, RecordError) else RecordError(str(error)) from error

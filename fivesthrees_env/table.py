@@ -40,9 +40,9 @@ class Event(NamedTuple):
     round_end: str | None
     """"out" or "blocked" if the ply ended the round."""
     settlement: int
-    """All Fives: points from other hands that the end of the round paid."""
+    """All Fives: points from other hands that the end of the round was worth."""
     settled_side: int | None
-    """All Fives: the side that was paid."""
+    """All Fives: the side that was paid; None where nobody was, or where the points were refused."""
     match_over: bool
     """Whether the ply decided the match."""
 

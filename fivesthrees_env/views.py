@@ -13,7 +13,7 @@ from fivesthrees_env.kernel.jit import jit
 from fivesthrees_env.kernel.record import MATCH, NONE, PLY
 from fivesthrees_env.kernel.settle import side_of
 
-__all__ = ["redact", "redact_many", "reveal"]
+__all__ = ["redact", "reveal"]
 
 _NO_PLY = np.zeros(1, PLY)
 
@@ -27,7 +27,16 @@ def redact(matches: np.ndarray, seat: int) -> np.ndarray:
 
     Returns:
         A new batch of one view: (1,) of dtype ``MATCH``.
+
+    Raises:
+        IndexError: if there is no such seat.
+        ValueError: if `matches` is something else.
     """
+    if matches.dtype != MATCH or matches.shape != (1,):
+        raise ValueError(f"matches: {matches.dtype} {matches.shape} given; allowed: (1,) of dtype MATCH")
+    players = int(matches["rules"]["num_players"][0])
+    if seat not in range(players):
+        raise IndexError(f"seat {seat} given; allowed: 0 to {players - 1}")
     views = np.zeros(1, MATCH)
     redact_many(views, matches, np.array([seat], np.int64))
     return views
@@ -46,7 +55,7 @@ def reveal(matches: np.ndarray) -> np.ndarray:
 
 @jit
 def redact_many(views, matches, seats):
-    """Write ``views[i]``, what seat ``seats[i]`` knows of ``matches[i]``: all three (N,)."""
+    """Write ``views[i]``, what seat ``seats[i]`` knows of ``matches[i]``: all three (N,), unchecked."""
     for i in range(matches.size):
         view, match, seat = views[i], matches[i], np.int64(seats[i])
         view.rules = match.rules

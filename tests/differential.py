@@ -131,7 +131,7 @@ def _compare_events(match: Match, event, wanted: dict) -> None:
         _same(name, getattr(event, name), value)
     _same("rejected", event.reason is not None, event.offered > 0 and event.accepted == 0)
     if event.round_end == "out" and match.rules.going_out == "pips":
-        _same("settled_side", event.settled_side, match.side_of(event.seat))
+        _same("settled_side", event.settled_side, None if event.reason else match.side_of(event.seat))
 
 
 def _compare_rewards(match: Match, reference: Reference, before: list[int]) -> None:

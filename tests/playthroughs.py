@@ -68,7 +68,7 @@ def _sight(match: Match, seat: int, seen: dict[str, str]) -> str:
     """What a seat sees now, as far as it is new; `seen` is brought up to date."""
     view, layout = match.view(seat), Layout.of(match.rules)
     row = np.zeros((1, layout.size), np.int8)
-    encode_many(view, layout.places, row)
+    encode_many(view, layout, row)
     now = {name: _hex(bits) for name, bits in layout.named(row[0]).items()}
     now["history"] = hashlib.sha256(encode_history(view).tobytes()).hexdigest()[:8]
     now["view"] = hashlib.sha256(view.tobytes()).hexdigest()[:8]

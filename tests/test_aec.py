@@ -207,7 +207,7 @@ def test_an_agent_observes_what_redact_leaves(preset: str) -> None:
     for _ in play(env, rng, most=60):
         match = env.unwrapped.match
         for seat, agent in enumerate(env.possible_agents):
-            encode_many(match.view(seat), layout.places, row)
+            encode_many(match.view(seat), layout, row)
             assert (env.observe(agent)["observation"] == row[0]).all()
 
 

@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fivesthrees_env.batch import MatchBatch
+from fivesthrees_env.kernel.record import MATCH
 from fivesthrees_env.match import IllegalAction, Match
 from fivesthrees_env.observations import encode_many
 from fivesthrees_env.rewards import SCHEMES, write_rewards
@@ -54,7 +55,7 @@ def check_outputs(batch: MatchBatch, i: int, match: Match) -> None:
     view = match.view(seat)
     assert batch.views[i].tobytes() == view[0].tobytes()
     row = np.empty((1, batch.layout.size), np.int8)
-    encode_many(view, batch.layout.places, row)
+    encode_many(view, batch.layout, row)
     assert batch.observations[i].tolist() == row[0].tolist()
     scores = batch.matches["scores"][i, : match.num_sides]
     assert tuple(scores.tolist()) == match.scores
@@ -526,3 +527,50 @@ def test_a_state_of_other_rules_or_size_is_refused() -> None:
         with pytest.raises(ValueError, match="matches"):
             batch.load_state_dict(other.state_dict())
     assert everything(batch) == before
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("seat", 100), ("seat", -1), ("num_plies", 9999), ("held", 77), ("laid", 2**60), ("ends", 9)),
+        *(("must_lead", 28), ("undealt", 99), ("deck", 100), ("scores", 61), ("spinner", 7), ("over", 1)),
+    ],
+)
+def test_a_damaged_state_is_refused_and_changes_nothing(field: str, value: int) -> None:
+    batch = MatchBatch(4, "fives_and_threes-2p", seed=0)
+    state, before = batch.state_dict(), batch.state_dict()
+    state["matches"].reshape(-1).view(MATCH)[field][2] = value
+    with pytest.raises(ValueError, match=rf"matches\[2\]: {field} is"):
+        batch.load_state_dict(state)
+    assert all((batch.state_dict()[name] == array).all() for name, array in before.items())
+
+
+def test_a_state_of_another_kind_is_refused_and_changes_nothing() -> None:
+    batch, other = MatchBatch(4, "mini-3", seed=0), MatchBatch(4, "mini-3", seed=9).state_dict()
+    before = batch.state_dict()
+    for name, wrong in (
+        ("matches", other["matches"].astype(float)),
+        ("matches", other["matches"][:3]),
+        ("carried", other["carried"][:, :1]),
+        ("carried", other["carried"].astype(int)),
+    ):
+        with pytest.raises(ValueError, match=f"{name}: .* given; allowed: "):
+            batch.load_state_dict({**other, name: wrong})
+    with pytest.raises(ValueError, match=r"matches\[0\]: rules is"):
+        batch.load_state_dict(MatchBatch(4, "mini-2", seed=9).state_dict() | {"carried": other["carried"]})
+    assert all((batch.state_dict()[name] == array).all() for name, array in before.items())
+
+
+def test_a_state_goes_on_identically() -> None:
+    batch, rng = MatchBatch(16, "all_fives-4p", seed=0, skip_forced=True), np.random.default_rng(0)
+    for _ in range(60):
+        batch.step(batch.random_actions(rng))
+        twin = MatchBatch(16, "all_fives-4p", seed=5, skip_forced=True)
+        twin.load_state_dict(batch.state_dict())
+        assert (twin.observations == batch.observations).all()
+
+
+def test_forced_play_ends_even_where_no_point_can_be_made() -> None:
+    rules = Rules(num_players=2, highest=2, hand_size=1, scoring="fives", going_out="none", target=5)
+    batch = MatchBatch(2, rules, seed=0, skip_forced=True)
+    assert batch.action_masks.sum(1).tolist() == [1, 1]

@@ -21,7 +21,7 @@ from fivesthrees_env.gym import (
     FivesAndThreesVectorEnv,
 )
 from fivesthrees_env.match import DealError, IllegalAction, Match
-from fivesthrees_env.opponents import GreedyAgent
+from fivesthrees_env.opponents import GreedyAgent, RandomAgent
 from fivesthrees_env.rules import Rules, RulesError
 
 IDS = ("fivesthrees/FivesAndThrees-v0", "fivesthrees/AllFives-v0")
@@ -547,3 +547,65 @@ def test_what_is_no_agent_is_refused() -> None:
         FivesAndThreesEnv(rules=7)
     with pytest.raises(ValueError, match="num_envs"):
         FivesAndThreesVectorEnv(0)
+
+
+class Failing:
+    """Plays randomly, but not always."""
+
+    name = "failing"
+
+    def __init__(self) -> None:
+        self.fails, self.rng = False, None
+
+    def act(self, views: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        self.rng = rng
+        if self.fails:
+            raise RuntimeError("out of ideas")
+        return RandomAgent().act(views, rng)
+
+
+def test_a_vector_environment_wants_a_reset_first() -> None:
+    envs = FivesAndThreesVectorEnv(2)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        envs.step(np.zeros(2, np.int64))
+
+
+def test_after_an_opponent_has_failed_only_a_reset_goes_on() -> None:
+    agent = Failing()
+    env, envs = (
+        FivesAndThreesEnv(2, opponents=agent),
+        FivesAndThreesVectorEnv(3, num_players=2, opponents=agent),
+    )
+    for one, first in (
+        (env, lambda info: int(np.flatnonzero(info["action_mask"])[0])),
+        (envs, lambda info: info["action_mask"].argmax(1)),
+    ):
+        agent.fails = False
+        _, info = one.reset(seed=1)
+        agent.fails = True
+        with pytest.raises(RuntimeError, match="out of ideas"):
+            one.step(first(info))
+        agent.fails = False
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            one.step(first(info))
+        _, info = one.reset(seed=1)
+        one.step(first(info))
+
+
+def test_an_agent_cannot_read_the_deal_from_its_source_of_chance() -> None:
+    agent = Failing()
+    env = FivesAndThreesEnv(2, opponents=agent)
+    _, info = env.reset(seed=77)
+    env.step(int(np.flatnonzero(info["action_mask"])[0]))
+    assert agent.rng.bit_generator.seed_seq.entropy != 77
+
+
+@pytest.mark.parametrize(("reward", "price"), [("points", -61.0), ("margin", -61.0), ("win", -1.0)])
+def test_giving_up_costs_as_much_as_losing(reward: str, price: float) -> None:
+    env = FivesAndThreesEnv(2, reward=reward)
+    for seed in range(20):
+        _, info = env.reset(seed=seed)
+        if info["action_mask"].sum() == env.rules.hand_size:  # it leads: nothing was gained before
+            assert env.step(int(info["action_mask"].argmin()))[1] == price
+            return
+    raise AssertionError("the learner never led")

@@ -15,9 +15,14 @@ from conftest import PRESETS, lay, name_of_type, random_match, random_plies, tab
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agents.sampling import _sample as sampler
+from fivesthrees_env.batch import _step_all as step_kernel
+from fivesthrees_env.kernel.jit import _digest_of_sources
 from fivesthrees_env.match import DealError, IllegalAction, Match, RecordError
+from fivesthrees_env.observations import _encode_many as encode_kernel
 from fivesthrees_env.records import read_records, write_records
 from fivesthrees_env.rules import Rules, RulesError
+from fivesthrees_env.views import redact, redact_many
 
 SEED_0_HANDS = (
     ((1, 5), (2, 3), (3, 4), (5, 6), (6, 6)),
@@ -675,3 +680,49 @@ def test_a_finished_match_prints_its_winner() -> None:
     match = random_match(PRESETS["mini-2"], 1)
     assert f"seat {match.winner} wins the match" in str(match)
     assert f"won by side {match.winner}" in repr(match)
+
+
+@pytest.mark.parametrize("seat", [-1, 2, 7, 10**9, 0.5])
+def test_a_view_of_no_seat_is_refused(seat: Any) -> None:
+    match = Match("mini-3", seed=0)
+    for ask in (match.view, lambda seat: redact(match.records, seat)):
+        with pytest.raises(IndexError, match=r"seat .* given; allowed: 0 to 1"):
+            ask(seat)
+
+
+def test_a_refused_settlement_pays_nobody() -> None:
+    """FT-21 with All Fives' bonus: the whole event of a last tile is refused, the pips too."""
+    match = Match(Rules.all_fives(2, overshoot="reject"), seed=1)
+    match.deal([[(5, 5)], [(6, 6)]], scores=[145, 0], boneyard=[])
+    event = match.play(match.legal_actions()[0])
+    assert (event.offered, event.accepted, event.reason) == (20, 0, "over the target")
+    assert (event.settlement, event.settled_side) == (10, None)
+
+
+def test_scores_that_can_never_meet_the_target_are_refused() -> None:
+    match = Match(Rules.all_fives(2, overshoot="reject"), seed=1)
+    with pytest.raises(DealError, match="scores: 3 given; allowed: multiples of 5"):
+        match.deal([[(5, 5)], [(6, 6)]], scores=[3, 0])
+
+
+def test_a_match_from_read_only_memory_gets_memory_of_its_own() -> None:
+    match, buffers = Match("mini-3", seed=4), []
+    data = pickle.dumps(match, protocol=5, buffer_callback=buffers.append)
+    frozen = [bytes(buffer.raw()) for buffer in buffers]
+    before = [bytes(part) for part in frozen]
+    twin = pickle.loads(data, buffers=frozen)
+    while not twin.over:
+        twin.play(twin.legal_actions()[0])
+    assert frozen == before
+
+
+def test_a_record_nested_without_end_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "deep.jsonl").write_text("[" * 100_000)
+    with pytest.raises(RecordError, match="line 1"):
+        list(read_records(tmp_path / "deep.jsonl"))
+
+
+def test_every_cached_function_depends_on_every_source() -> None:
+    """An edit anywhere in the package makes all compiled code stale, wherever Numba keeps it."""
+    for function in (redact_many, step_kernel, encode_kernel, sampler):
+        assert function._cache._cache_file._source_stamp == _digest_of_sources()

@@ -24,7 +24,7 @@ def observation(match: Match, view: np.ndarray) -> np.ndarray:
     """The bits of one view."""
     layout = Layout.of(match.rules)
     row = np.full((1, layout.size), 77, np.int8)
-    encode_many(view, layout.places, row)
+    encode_many(view, layout, row)
     return row
 
 

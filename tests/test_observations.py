@@ -26,7 +26,7 @@ def bits_of(match: Match, seat: int) -> np.ndarray:
     """What the encoder writes for a seat, over a row full of something else."""
     layout = Layout.of(match.rules)
     row = np.full((1, layout.size), 99, np.int8)
-    encode_many(match.view(seat), layout.places, row)
+    encode_many(match.view(seat), layout, row)
     return row[0]
 
 
@@ -361,3 +361,17 @@ def test_history_of_several_views_is_padded_and_cut_to_the_latest() -> None:
     assert (padded[:, 5:] == -1).all()
     assert encode_history(views[:1]).shape == (1, 0, 7)
     assert encode_history(views[:0]).shape == (0, 0, 7)
+
+
+def test_rows_and_views_that_do_not_fit_are_refused() -> None:
+    layout, views = Layout.of(Rules.preset("mini-3")), Match("mini-3", seed=0).view(0)
+    for rows in (
+        np.zeros((1, layout.size - 1), np.int8),
+        np.zeros((2, layout.size), np.int8),
+        np.zeros((1, layout.size), np.float32),
+        np.zeros((1, 2 * layout.size), np.int8)[:, ::2],
+    ):
+        with pytest.raises(ValueError, match=r"rows: .* allowed: C-contiguous int8"):
+            encode_many(views, layout, rows)
+    with pytest.raises(ValueError, match="other rules than the layout's"):
+        encode_many(Match("mini-2", seed=0).view(0), layout, np.zeros((1, layout.size), np.int8))

@@ -139,8 +139,8 @@ def test_the_results_are_those_of_the_printed_table(finished: tuple[Path, str]) 
     ]
     for row in results:
         assert row["rounds"]["clusters"] == row["matches"]["games"] == 10
-        assert f"{row['rounds']['mean']:+.3f} [{row['rounds']['low']:+.3f}" in printed
-        assert f"{row['matches']['mean']:.1%} [{row['matches']['low']:.1%}" in printed
+        assert f"{row['rounds']['mean']:+.2f} ({row['rounds']['low']:+.2f}" in printed
+        assert f"{row['matches']['mean']:.1%} ({row['matches']['low']:.1%}" in printed
 
 
 def test_a_run_says_where_everything_is_and_how_to_go_on(finished: tuple[Path, str]) -> None:
@@ -150,7 +150,7 @@ def test_a_run_says_where_everything_is_and_how_to_go_on(finished: tuple[Path, s
     assert all(path.exists() for path in named)
     assert f"python -m train.ppo --resume --run {run} --decisions {12 * ITERATION}" in printed
     assert f"python -m train.evaluate {run} greedy" in printed
-    assert f"tensorboard --logdir {run / 'tensorboard'}" in printed
+    assert f"-m tensorboard.main --logdir {run / 'tensorboard'}" in printed
 
 
 def test_progress_shows_speed_score_rate_entropy_and_time_left(finished: tuple[Path, str]) -> None:
@@ -272,7 +272,9 @@ def test_a_stop_says_what_there_is_and_gives_the_signals_back(
     with pytest.raises(SystemExit) as caught:
         main(tiny(tmp_path))
     assert caught.value.code == 130
-    assert f"stopped; {tmp_path / AGENT_FILE} plays, --resume goes on" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert f"{tmp_path / AGENT_FILE} plays" in out
+    assert f"-m train.ppo --resume --run {tmp_path}\n" in out
     assert signal.getsignal(signum) is before
     assert plays(tmp_path)
 
@@ -369,7 +371,7 @@ def test_ctrl_c_to_a_real_process_leaves_a_checkpoint_that_goes_on(tmp_path: Pat
         process.kill()
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert "--resume goes on from here" in out
+    assert f"-m train.ppo --resume --run {tmp_path}\n" in out
     assert plays(tmp_path)
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
     done = checkpoints.read(tmp_path)[1]["training"]["decisions"]
@@ -430,7 +432,10 @@ def test_starting_over_an_existing_run_is_refused(
     run = finished[0]
     before = weights_of(run)
     message = refused(monkeypatch, *options(tiny(run)))
-    assert "holds a run already; --resume goes on with it, --run FOLDER starts elsewhere" in message
+    assert (
+        "holds a run already; go on with it by --resume, or start another by --seed 2 or --run FOLDER"
+        in message
+    )
     assert weights_of(run) == before
 
 

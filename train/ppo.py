@@ -18,7 +18,7 @@ decision per match and step, by whichever seat is to move.
 | entropy | mean entropy of the masked policy, in nats |
 | policy loss | the clipped surrogate |
 | value loss | half the mean squared error of the value |
-| explained variance | 1 - Var(return - value) / Var(return) over the rollout |
+| explained variance | 1 - Var(return - value) / Var(return), mean over the gradient steps |
 | approx KL | mean of (ratio - 1) - log ratio (Schulman, 2020) |
 | clip fraction | share of decisions whose ratio left the clip range |
 | learning rate | of the optimiser |
@@ -27,6 +27,7 @@ decision per match and step, by whichever seat is to move.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -149,6 +150,10 @@ def check(args: Args) -> None:
     """
     if args.minutes is not None and not args.minutes > 0:
         raise ArgumentError(f"--minutes {args.minutes} given; allowed: more than 0")
+    for name in ("learning_rate", "clip", "max_grad_norm", "gamma", "lam"):
+        value, most = getattr(args, name), 1 if name in ("gamma", "lam", "learning_rate") else math.inf
+        if not 0 < value <= most:
+            raise ArgumentError(f"--{name.replace('_', '-')} {value} given; allowed: above 0, up to {most}")
     counts = ("decisions", "num_matches", "steps", "width", "depth", "epochs", "minibatch", "deals")
     for name in (*counts, "matches", "threads", "seed"):
         value, least = getattr(args, name), 0 if name in ("threads", "seed") else 1

@@ -1,14 +1,13 @@
 """How the kernel is compiled: once, cached on disk, and never from a stale cache.
 
-Numba stores compiled functions beside their source file and checks that file alone, so an edit in one
-module would leave its callers in other modules on the old code. The check below closes that gap.
+Numba asks of a cached function whether its own file has changed, so an edit in one module would leave its
+callers in other modules on the old code. Here all of them depend on all sources of the package.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,23 +27,16 @@ def _digest_of_sources() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
-@cache
-def _drop_stale_caches(folder: Path) -> None:
-    """Delete the compiled files of a folder unless they were made from the package as it is now."""
-    stamp = folder / "__pycache__" / "compiled-from"
-    with suppress(OSError):  # a folder that cannot be written holds no compiled files either
-        if stamp.exists() and stamp.read_text() == _digest_of_sources():
-            return
-        for path in stamp.parent.glob("*.nb[ci]"):
-            path.unlink(missing_ok=True)
-        stamp.parent.mkdir(exist_ok=True)
-        stamp.write_text(_digest_of_sources())
-
-
 def jit(function: Callable[..., Any]) -> Any:
     """Compile a kernel function, or one that calls some: no Python objects, no GIL, cached on disk."""
-    _drop_stale_caches(Path(function.__code__.co_filename).parent)
-    return numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
+    try:
+        compiled: Any = numba.njit(cache=True, **options)(function)
+        # Numba's stamp of a cached function is the time and size of its file; ours is the whole package.
+        compiled._cache._cache_file._source_stamp = _digest_of_sources()
+    except (RuntimeError, AttributeError):  # no folder can be written, or Numba keeps its stamp elsewhere
+        compiled = numba.njit(**options)(function)
+    return compiled
 
 
 #: Functions written as LLVM instructions; typed by Numba, not for type checkers.

@@ -128,7 +128,9 @@ def lay(match, tile, end):
         points += going_out_bonus(match, side)  # FT-22: one event
     ply.offered = points
     ply.reason = refusal(match, side, points, ply.kind == LEAD)
-    if ply.reason == 0:
+    if ply.reason:
+        match.event.settled_side = NONE  # the settlement was part of what is refused
+    else:
         match.event.accepted = points
         credit(match, side, points)
     match.knocks = 0
