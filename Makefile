@@ -41,6 +41,7 @@ $(READY): $(LOCKED) pyproject.toml $(MOVED)
 	@echo "setup: installing this checkout"
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@pwd -P > $@
+	@echo "setup: done; 'source $(VENV)/bin/activate' makes this environment the current one"
 
 train: setup ## train a partnership by self-play for three minutes, then measure it
 	@$(RUN) -m train.ppo $(ARGS)

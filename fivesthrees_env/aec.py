@@ -171,7 +171,8 @@ class raw_env(AECEnv[str, dict[str, np.ndarray], int]):  # type: ignore[misc]  #
             seed: 0 to 2**63 - 1. None goes on from the latest seed: the n-th such reset after a
                 seeded one is always the same. Without any seed so far, one is drawn.
             options: a position: any of "hands", "opener", "scores", "boneyard", as ``Match.deal``
-                takes them. What is left out stays as the seed deals it.
+                takes them. What is left out stays as the seed deals it, but with
+                "hands" seat 0 leads unless "opener" is given.
 
         Raises:
             ValueError: if the seed or the position is impossible; nothing has changed.

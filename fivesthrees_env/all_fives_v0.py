@@ -125,7 +125,8 @@ Terminated for all agents: when one reaches the target (`episode="match"`), or w
 
 `reset(seed, options)`: a seed deals like `Match(rules, seed)`; without one the episodes go on from
 the latest seed. Options set up a position: `hands` (per seat, tiles (a, b)), `opener`, `scores` and
-`boneyard` (in drawing order); what is left out stays as the seed deals it.
+`boneyard` (in drawing order); what is left out stays as the seed deals it, but
+with `hands` seat 0 leads unless `opener` is given, and the boneyard is shuffled anew.
 
 ## Version history
 

@@ -116,7 +116,8 @@ round (`episode="round"`). Truncated for all: after `max_rounds` rounds, which i
 
 `reset(seed, options)`: a seed deals like `Match(rules, seed)`; without one the episodes go on from
 the latest seed. Options set up a position: `hands` (per seat, tiles (a, b)), `opener`, `scores`
-(per side) and, where tiles are drawn, `boneyard`; what is left out stays as the seed deals it.
+(per side) and, where tiles are drawn, `boneyard`; what is left out stays as the seed
+deals it, but with `hands` seat 0 leads unless `opener` is given.
 
 ## Version history
 

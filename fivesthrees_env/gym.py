@@ -386,7 +386,8 @@ class FivesAndThreesEnv(gymnasium.Env[np.ndarray, int]):
             seed: 0 to 2**63 - 1: dealt like ``Match(rules, seed)``. None goes on with the running
                 chance.
             options: a position: any of "hands", "opener", "scores", "boneyard", as ``Match.deal``
-                takes them. What is left out stays as the seed deals it.
+                takes them. What is left out stays as the seed deals it, but with
+                "hands" seat 0 leads unless "opener" is given.
 
         Returns:
             The observation (bits,) int8 and ``{"action_mask": (actions,) int8}``.
