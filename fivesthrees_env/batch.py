@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from fivesthrees_env.kernel.deal import start_match, start_round
-from fivesthrees_env.kernel.episode import begin
+from fivesthrees_env.kernel.deal import start_match
+from fivesthrees_env.kernel.episode import advance, begin
 from fivesthrees_env.kernel.jit import jit
-from fivesthrees_env.kernel.play import is_legal, only_action, play, write_mask
+from fivesthrees_env.kernel.play import is_legal, only_action, write_mask
 from fivesthrees_env.kernel.record import MATCH, MAX_PLIES, NONE
 from fivesthrees_env.match import IllegalAction, check_seed
 from fivesthrees_env.observations import Layout, encode
@@ -270,14 +270,10 @@ def _first_illegal(matches, actions):
 
 @jit
 def _ply(match, action, stop_after_round, scheme, rewards, i):
-    """One action, its rewards, the next deal; returns whether the episode ended."""
-    play(match, action)
+    """One action and its rewards; returns whether the episode ended."""
+    over = advance(match, action, stop_after_round)
     add_rewards(match, scheme, rewards, i)
-    if match.over or (stop_after_round and match.event.round_end):
-        return True
-    if match.event.round_end:
-        start_round(match)
-    return False
+    return over
 
 
 @jit

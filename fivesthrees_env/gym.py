@@ -48,10 +48,10 @@ from fivesthrees_env.interface import (
     observe_seat,
     set_up,
 )
-from fivesthrees_env.kernel.deal import start_match, start_round
-from fivesthrees_env.kernel.episode import begin
+from fivesthrees_env.kernel.deal import start_match
+from fivesthrees_env.kernel.episode import advance, begin
 from fivesthrees_env.kernel.jit import jit
-from fivesthrees_env.kernel.play import is_legal, only_action, play
+from fivesthrees_env.kernel.play import is_legal, only_action
 from fivesthrees_env.kernel.random import below, seed_stream
 from fivesthrees_env.kernel.record import MATCH, MAX_SEATS, NONE
 from fivesthrees_env.kernel.settle import side_of
@@ -750,13 +750,11 @@ def _agent_to_move(match, game, settings):
 @jit
 def _ply(match, game, settings, action, rewards):
     """One action of any seat, its reward to the learner, the next deal; GOES_ON or how it ended."""
-    play(match, action)
+    advance(match, action, False)
     rewards[:] = 0.0
     add_rewards(match, settings.scheme, rewards, 0)
     game.gained += rewards[0, side_of(match, game.learner)]
     round_over = match.event.round_end != 0
-    if round_over and not match.over:
-        start_round(match)
     if match.over or (round_over and settings.one_round):
         return TERMINATED
     if round_over and settings.max_rounds > 0 and match.round_index >= settings.max_rounds:

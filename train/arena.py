@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fivesthrees_env.kernel.deal import deal, lead_with_highest, start_round
-from fivesthrees_env.kernel.episode import begin
+from fivesthrees_env.kernel.deal import deal, lead_with_highest
+from fivesthrees_env.kernel.episode import advance, begin
 from fivesthrees_env.kernel.jit import jit
-from fivesthrees_env.kernel.play import is_legal, only_action, play
+from fivesthrees_env.kernel.play import is_legal, only_action
 from fivesthrees_env.kernel.record import MATCH
 from fivesthrees_env.match import IllegalAction
 from fivesthrees_env.opponents import Agent
@@ -106,17 +106,6 @@ def _redeal(matches, openers, by_highest):
 
 
 @jit
-def _ply(match, action, one_round):
-    """One action; whether the match, or the round, is over by it."""
-    play(match, action)
-    if match.over or (one_round and match.event.round_end):
-        return True
-    if match.event.round_end:
-        start_round(match)
-    return False
-
-
-@jit
 def _play_forced(matches, running, one_round):
     """Play on where there is no choice: which of the running matches are over."""
     over = np.zeros(running.size, np.bool_)
@@ -127,7 +116,7 @@ def _play_forced(matches, running, one_round):
             action = only_action(match)
             if action < 0:
                 break
-            over[k] = _ply(match, action, one_round)
+            over[k] = advance(match, action, one_round)
     return over
 
 
@@ -137,5 +126,5 @@ def _play_chosen(matches, asked, actions, one_round):
     for k in range(asked.size):
         if not is_legal(matches[asked[k]], actions[k]):
             return k
-        _ply(matches[asked[k]], actions[k], one_round)
+        advance(matches[asked[k]], actions[k], one_round)
     return -1

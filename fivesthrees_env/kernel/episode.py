@@ -1,10 +1,10 @@
-"""A match as a sequence of rounds: what `Match`, the environments and the batch step through."""
+"""A match as a sequence of rounds: what the batch, the environments and the arena step through."""
 
 from __future__ import annotations
 
 from fivesthrees_env.kernel.deal import start_match, start_round
 from fivesthrees_env.kernel.jit import jit
-from fivesthrees_env.kernel.play import is_legal, play
+from fivesthrees_env.kernel.play import play
 from fivesthrees_env.kernel.random import seed_stream
 
 
@@ -16,23 +16,15 @@ def begin(match, seed):
 
 
 @jit
-def step(match, action):
-    """Make a legal action; a finished round that does not decide the match is followed by the next deal."""
+def advance(match, action, one_round):
+    """Make a legal action, then deal the next round if one is due; returns whether the episode is over.
+
+    An episode is the match, or with `one_round` its running round, after which nothing is dealt. The event
+    of the action stays to be read.
+    """
     play(match, action)
-    if match.event.round_end and not match.over:
+    if match.over or (one_round and match.event.round_end):
+        return True
+    if match.event.round_end:
         start_round(match)
-
-
-@jit
-def begin_one(matches, seed):
-    """``begin`` for a batch of one."""
-    begin(matches[0], seed)
-
-
-@jit
-def play_one(matches, action):
-    """``play`` for a batch of one, if the action is legal; returns whether it was."""
-    if not is_legal(matches[0], action):
-        return False
-    play(matches[0], action)
-    return True
+    return False
