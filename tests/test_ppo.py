@@ -139,8 +139,10 @@ def test_the_results_are_those_of_the_printed_table(finished: tuple[Path, str]) 
     ]
     for row in results:
         assert row["rounds"]["clusters"] == row["matches"]["games"] == 10
-        assert f"{row['rounds']['mean']:+.2f} ({row['rounds']['low']:+.2f}" in printed
-        assert f"{row['matches']['mean']:.1%} ({row['matches']['low']:.1%}" in printed
+        assert (
+            f"{row['rounds']['mean']:+.2f} ± {row['rounds']['high'] - row['rounds']['mean']:.2f}" in printed
+        )
+        assert f"{row['matches']['mean']:.1%} ({100 * row['matches']['low']:.1f}–" in printed
 
 
 def test_a_run_says_where_everything_is_and_how_to_go_on(finished: tuple[Path, str]) -> None:

@@ -165,8 +165,8 @@ def results_table(results: Sequence[dict[str, Any]], title: str) -> Table:
         table.add_row(
             result["first"],
             result["second"],
-            f"{rounds.mean:+.2f} ({rounds.low:+.2f} to {rounds.high:+.2f})",
-            f"{matches.mean:.1%} ({matches.low:.1%} to {matches.high:.1%})",
+            f"{rounds.mean:+.2f} ± {rounds.high - rounds.mean:.2f}",
+            f"{matches.mean:.1%} ({100 * matches.low:.1f}–{100 * matches.high:.1f})",
         )
     return table
 
