@@ -316,7 +316,8 @@ class Match(Table):
 
     def record(self) -> dict[str, Any]:
         """The match so far as JSON types: rules, seed, each round's deal, plies and events."""
-        rounds = [self._round(index) for index in range(self._num_deals)]
+        events = [_as_json(event) for event in self.events]
+        rounds = [self._round(index, events) for index in range(self._num_deals)]
         record = {
             "format": RECORD_FORMAT,
             "rules": self.rules.to_dict(),
@@ -340,8 +341,8 @@ class Match(Table):
 
         return replay(cls, record)
 
-    def _round(self, index: int) -> dict[str, Any]:
-        """One round of the record."""
+    def _round(self, index: int, events: list[dict[str, Any]]) -> dict[str, Any]:
+        """One round of the record; `events` are those of the whole match."""
         dealt = self._deals[index]
         last = index + 1 == self._num_deals
         plies = slice(
@@ -355,7 +356,7 @@ class Match(Table):
             "boneyard": [list(tile) for tile in self._undealt(dealt)] if self.rules.draw else None,
             "scores": dealt["scores"][: self.num_sides].tolist(),
             "plies": self._plies["action"][plies].tolist(),
-            "events": [_as_json(event) for event in self.events[plies]],
+            "events": events[plies],
         }
 
     def _undealt(self, dealt: np.void) -> tuple[Tile, ...]:

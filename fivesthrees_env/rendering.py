@@ -22,13 +22,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from fivesthrees_env.table import Event, Table
+from fivesthrees_env.table import END_NAMES, Event, Table
+from fivesthrees_env.tiles import Tile
 
 __all__ = [
     "Window",
@@ -41,10 +41,7 @@ __all__ = [
     "svg",
 ]
 
-Tile = tuple[int, int]
 Piece = Tile | str  # a tile, near half first, or the name of the open end that closes a chain
-
-END_NAMES = ("left", "right", "up", "down")
 
 
 # -------------------------------------------------------------------------------------------- words

@@ -9,8 +9,6 @@ smaller highest pip are therefore prefixes of larger ones, and one table serves 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 __all__ = [
@@ -25,7 +23,6 @@ __all__ = [
     "num_tiles",
     "tile_index",
     "tile_name",
-    "tiles_to_mask",
 ]
 
 Tile = tuple[int, int]
@@ -69,8 +66,3 @@ def tile_name(tile: int) -> str:
 def mask_to_tiles(mask: int) -> tuple[Tile, ...]:
     """The tiles ``(low, high)`` of a bit mask, sorted by low half, then high half."""
     return tuple(sorted(pair for i, pair in enumerate(_PAIRS) if int(mask) >> i & 1))
-
-
-def tiles_to_mask(tiles: Iterable[Tile]) -> int:
-    """The bit mask of some tiles ``(low, high)``."""
-    return sum(1 << tile_index(*tile) for tile in set(map(tuple, map(sorted, tiles))))

@@ -13,7 +13,7 @@ from fivesthrees_env.kernel.jit import jit
 from fivesthrees_env.kernel.record import MATCH, NONE, PLY
 from fivesthrees_env.kernel.settle import side_of
 
-__all__ = ["redact", "reveal"]
+__all__ = ["redact"]
 
 _NO_PLY = np.zeros(1, PLY)
 
@@ -39,17 +39,6 @@ def redact(matches: np.ndarray, seat: int) -> np.ndarray:
         raise IndexError(f"seat {seat} given; allowed: 0 to {players - 1}")
     views = np.zeros(1, MATCH)
     redact_many(views, matches, np.array([seat], np.int64))
-    return views
-
-
-def reveal(matches: np.ndarray) -> np.ndarray:
-    """A copy of matches with all hands open, but without the deck and the random stream.
-
-    For spectators, pictures of finished play and central critics; no agent is ever handed this.
-    """
-    views = matches.copy()
-    for name in ("deck", "key", "counter"):
-        views[name] = 0
     return views
 
 

@@ -14,7 +14,7 @@ from fivesthrees_env.kernel.record import EVENT, PLY, RULES
 from fivesthrees_env.match import IllegalAction, Match
 from fivesthrees_env.observations import Layout, encode_history, encode_many
 from fivesthrees_env.rules import Rules
-from fivesthrees_env.views import redact, reveal
+from fivesthrees_env.views import redact
 
 MAX_PLIES = 150
 """Plies per example: several rounds."""
@@ -229,16 +229,6 @@ def test_history_does_not_tell_which_tile_was_drawn() -> None:
                     last = encode_history(match.view(seat))[0, -1]
                     assert last.tolist() == [(event.seat - seat) % 3, 3, -1, -1, last[4], 0, 0]
     assert drawn > 5
-
-
-def test_revealed_matches_show_hands_but_neither_deck_nor_chance() -> None:
-    match = Match("all_fives-4p", seed=4)
-    shown = reveal(match.records)
-    assert (shown["hands"] == match.records["hands"]).all()
-    assert not shown["deck"].any()
-    assert not shown["key"].any()
-    assert not shown["counter"].any()
-    assert match.records["key"].any()
 
 
 # ----------------------------------------------------- two states of knowledge are never mixed up
