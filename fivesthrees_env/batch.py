@@ -16,7 +16,7 @@ import numpy as np
 
 from fivesthrees_env.kernel.deal import start_match
 from fivesthrees_env.kernel.episode import advance, begin
-from fivesthrees_env.kernel.jit import jit
+from fivesthrees_env.kernel.jit import cold, jit, prefetch
 from fivesthrees_env.kernel.play import is_legal, only_action, write_mask
 from fivesthrees_env.kernel.record import MATCH, MAX_PLIES, NONE
 from fivesthrees_env.match import IllegalAction, check_seed
@@ -24,6 +24,7 @@ from fivesthrees_env.observations import Layout, encode
 from fivesthrees_env.opponents import random_actions
 from fivesthrees_env.rewards import add_rewards, check_scheme
 from fivesthrees_env.rules import Rules
+from fivesthrees_env.threads import BLOCK, check_threads, next_block, run
 from fivesthrees_env.views import redact_many, redact_table
 
 __all__ = ["EPISODES", "MatchBatch", "check_episode"]
@@ -33,6 +34,9 @@ EPISODES = ("match", "round")
 # In a game that never offers a choice one has to stop somewhere.
 _MOST_PASSED_OVER = 1000
 _MOST_FORCED = 10_000
+
+# Matches between the one that is stepped and the one whose memory is asked for.
+_AHEAD = 4
 
 
 def check_episode(episode: str) -> bool:
@@ -68,6 +72,8 @@ class MatchBatch:
             sees decisions only; the rewards of the skipped plies are part of the step.
         reward: "points", "margin" or "win" (see ``rewards.py``).
         observations, action_masks: arrays to write into instead of own ones, C-contiguous int8.
+        num_threads: threads that share a step; results do not depend on it. More than one pays from about
+            4,096 matches on.
     """
 
     def __init__(
@@ -80,12 +86,14 @@ class MatchBatch:
         reward: str = "points",
         observations: np.ndarray | None = None,
         action_masks: np.ndarray | None = None,
+        num_threads: int = 1,
     ) -> None:
         if num_matches < 1:
             raise ValueError(f"num_matches: {num_matches} given; allowed: 1 or more")
         self.rules = Rules.coerce(rules)
         self.layout = Layout.of(self.rules)
         self.num_matches = num_matches
+        self.num_threads = check_threads(num_threads)
         self.skip_forced = skip_forced
         self._stop_after_round = check_episode(episode)
         self._scheme = check_scheme(reward)
@@ -103,6 +111,7 @@ class MatchBatch:
         if observations is not None or action_masks is not None:
             self.bind(observations, action_masks)
         self.reset(seed)
+        self._compile()
 
     def reset(self, seed: int | None = None) -> None:
         """Start all matches anew; match i is dealt like ``Match(rules, seed=seed + i)``."""
@@ -178,18 +187,8 @@ class MatchBatch:
         if bad >= 0:
             legal = np.flatnonzero(self.action_masks[bad]).tolist()
             raise IllegalAction(f"actions[{bad}]: {actions[bad]} given; allowed in match {bad}: {legal}")
-        _step_all(
-            self.matches,
-            actions,
-            self._stop_after_round,
-            self.skip_forced,
-            self._scheme,
-            self.rewards,
-            self._carried,
-            self.dones,
-            self.winners,
-        )
-        self._observe()
+        self._run_step(self.matches, actions)
+        self._views_are_old = True
 
     @property
     def views(self) -> np.ndarray:
@@ -203,8 +202,35 @@ class MatchBatch:
         """A uniformly random legal action for each match: (N,) int64."""
         return random_actions(self.matches, rng)
 
+    def _run_step(self, matches: np.ndarray, actions: np.ndarray) -> None:
+        run(
+            _step_blocks,
+            self.num_threads,
+            matches,
+            actions,
+            self._stop_after_round,
+            self.skip_forced,
+            self._scheme,
+            self.rewards,
+            self._carried,
+            self.dones,
+            self.winners,
+            self.layout.places,
+            self.observations,
+            self.action_masks,
+            self.seats,
+        )
+
+    def _compile(self) -> None:
+        """Have all that a step needs compiled or loaded now, not in the first, perhaps timed, step."""
+        nothing, no_actions = self.matches[:0], np.zeros(0, np.int64)
+        _first_illegal(nothing, no_actions)
+        self._run_step(nothing, no_actions)
+        random_actions(nothing, np.random.default_rng(0))
+
     def _observe(self) -> None:
-        _observe_all(self.matches, self.layout.places, self.observations, self.action_masks, self.seats)
+        rows = self.observations, self.action_masks, self.seats
+        run(_observe_blocks, self.num_threads, self.matches, self.layout.places, *rows)
         self._views_are_old = True
 
     def _check_actions(self, actions: np.ndarray) -> np.ndarray:
@@ -276,7 +302,7 @@ def _ply(match, action, stop_after_round, scheme, rewards, i):
     return over
 
 
-@jit
+@cold
 def _skip_forced(match, stop_after_round, scheme, rewards, i):
     """Play on while there is no choice; returns whether the episode ended."""
     for _ in range(_MOST_FORCED):
@@ -288,7 +314,7 @@ def _skip_forced(match, stop_after_round, scheme, rewards, i):
     return False
 
 
-@jit
+@cold
 def _open_episode(match, stop_after_round, scheme, carried, i):
     """Forced plies at the start of an episode. Those without any decision are passed over."""
     for _ in range(_MOST_PASSED_OVER):
@@ -305,30 +331,51 @@ def _skip_all(matches, stop_after_round, scheme, carried):
 
 
 @jit
-def _step_all(matches, actions, stop_after_round, skip_forced, scheme, rewards, carried, dones, winners):
-    for i in range(matches.size):
-        match = matches[i]
-        for side in range(rewards.shape[1]):
-            rewards[i, side] = carried[i, side]
-            carried[i, side] = 0.0
-        done = _ply(match, actions[i], stop_after_round, scheme, rewards, i)
-        if skip_forced and not done:
-            done = _skip_forced(match, stop_after_round, scheme, rewards, i)
-        dones[i] = done
-        winners[i] = match.winner if done else NONE
-        if done:
-            start_match(match)
-            if skip_forced:
-                _open_episode(match, stop_after_round, scheme, carried, i)
+def _step_blocks(
+    blocks, matches, actions, stop_after_round, skip_forced, scheme, rewards, carried, dones, winners,
+    places, observations, masks, seats,
+):  # fmt: skip
+    """Step and observe the matches of every block that this thread gets."""
+    view = np.zeros(1, MATCH)  # working memory
+    view[0].rules = matches[0].rules
+    first = next_block(blocks)
+    while first < matches.size:
+        end = min(first + BLOCK, matches.size)
+        for i in range(first, end):
+            prefetch(matches, min(i + _AHEAD, matches.size - 1))
+            match = matches[i]
+            for side in range(rewards.shape[1]):
+                rewards[i, side] = carried[i, side]
+                carried[i, side] = 0.0
+            done = _ply(match, actions[i], stop_after_round, scheme, rewards, i)
+            if skip_forced and not done:
+                done = _skip_forced(match, stop_after_round, scheme, rewards, i)
+            dones[i] = done
+            winners[i] = match.winner if done else NONE
+            if done:
+                start_match(match)
+                if skip_forced:
+                    _open_episode(match, stop_after_round, scheme, carried, i)
+            _observe(match, view[0], places, observations[i], masks[i])
+            seats[i] = match.seat
+        first = next_block(blocks)
 
 
 @jit
-def _observe_all(matches, places, observations, masks, seats):
-    """What the seat to move sees and may do, in each match."""
+def _observe_blocks(blocks, matches, places, observations, masks, seats):
+    """What the seat to move sees and may do, in the matches of every block that this thread gets."""
     view = np.zeros(1, MATCH)  # working memory
     view[0].rules = matches[0].rules
-    for i in range(matches.size):
-        redact_table(view[0], matches[i], np.int64(matches[i].seat))
-        encode(view[0], places, observations[i])
-        write_mask(view[0], masks[i])
-        seats[i] = matches[i].seat
+    first = next_block(blocks)
+    while first < matches.size:
+        for i in range(first, min(first + BLOCK, matches.size)):
+            _observe(matches[i], view[0], places, observations[i], masks[i])
+            seats[i] = matches[i].seat
+        first = next_block(blocks)
+
+
+@jit
+def _observe(match, view, places, observation, mask):
+    redact_table(view, match, np.int64(match.seat))
+    encode(view, places, observation)
+    write_mask(view, mask)

@@ -17,8 +17,9 @@ import numpy as np
 
 from fivesthrees_env.kernel.jit import jit, unpack
 from fivesthrees_env.kernel.layout import end_count
-from fivesthrees_env.kernel.record import MATCH, MAX_PLIES
+from fivesthrees_env.kernel.record import MATCH, MAX_ENDS, MAX_PLIES, MAX_SEATS
 from fivesthrees_env.rules import Rules
+from fivesthrees_env.tiles import MAX_HIGHEST
 
 __all__ = ["HISTORY_COLUMNS", "Layout", "Slice", "encode_history", "encode_many"]
 
@@ -164,23 +165,34 @@ def encode(view, places, row):
 
 @jit
 def _encode_tiles(view, places, row):
-    count = np.int64(view.rules.num_tiles)
-    unpack(row, _at(places, _HAND, 0), view.hands[0], count)
-    for r in range(view.rules.num_players):
-        unpack(row, _at(places, _LAID, r), view.laid[r], count)
+    n, tiles = view.rules.num_players, np.int64(view.rules.num_tiles)
+    unpack(row, _at(places, _HAND, 0), view.hands[0], tiles)
+    first = _at(places, _LAID, 0)
+    for r in range(MAX_SEATS):  # loops of constant length, which the compiler unrolls
+        if r < n:
+            unpack(row, first + r * tiles, view.laid[r], tiles)
 
 
 @jit
 def _encode_seats(view, places, row):
-    n, values = np.int64(view.rules.num_players), np.int64(view.rules.highest) + 1
-    lacks = np.uint64(0)
-    for r in range(1, n):
-        lacks |= np.uint64(view.lacks[r]) << np.uint64((r - 1) * values)
-    unpack(row, _at(places, _LACKS, 0), lacks, (n - 1) * values)
-    for r in range(n):
-        row[_at(places, _HELD, r) + view.held[r]] = 1
+    n = np.int64(view.rules.num_players)
+    _encode_values(view, row, _at(places, _LACKS, 0), view.lacks)
+    first, width = _at(places, _HELD, 0), places[_HELD, 1]
+    for r in range(MAX_SEATS):
+        if r < n:
+            row[first + r * width + view.held[r]] = 1
     row[_at(places, _TO_MOVE, 0) + view.seat] = 1
     row[_at(places, _OPENER, 0) + view.opener] = 1
+
+
+@jit
+def _encode_values(view, row, start, sets):
+    """Sets of values, one for every other seat."""
+    values = np.int64(view.rules.highest) + 1
+    bits = np.uint64(0)
+    for r in range(1, MAX_SEATS):
+        bits |= np.uint64(sets[r]) << np.uint64((r - 1) * values)
+    unpack(row, start, bits, (np.int64(view.rules.num_players) - 1) * values)
 
 
 @jit
@@ -188,11 +200,14 @@ def _encode_line(view, places, row):
     # Bits are written rather than branched for: where the ends are is what no processor can predict.
     row[_at(places, _COUNT, 0) + end_count(view)] = view.placed > 0
     lone_double = view.placed == 1 and view.ends[0] == view.ends[1]  # FT-11
-    for end in range(view.rules.num_ends):
-        is_open = view.ends[end] >= 0
-        pip = max(np.int64(view.ends[end]), 0)
-        row[_at(places, _ENDS, end) + pip] = is_open
-        row[_at(places, _DOUBLE_ENDS, end) + pip] = is_open & (lone_double | (view.weights[end] == 2))
+    num_ends, values = view.rules.num_ends, np.int64(view.rules.highest) + 1
+    ends, double_ends = _at(places, _ENDS, 0), _at(places, _DOUBLE_ENDS, 0)
+    for end in range(MAX_ENDS):
+        if end < num_ends:
+            is_open = view.ends[end] >= 0
+            bit = end * values + (view.ends[end] if is_open else 0)
+            row[ends + bit] = is_open
+            row[double_ends + bit] = is_open & (lone_double | (view.weights[end] == 2))
     if view.rules.spinner and view.spinner >= 0:
         row[_at(places, _SPINNER, 0) + view.spinner] = 1
 
@@ -200,20 +215,29 @@ def _encode_line(view, places, row):
 @jit
 def _encode_scores(view, places, row):
     rules = view.rules
-    for side in range(rules.num_sides):
-        needed = np.int64(rules.target) - view.scores[side]
-        if needed > 0:
-            units = (needed + rules.score_unit - 1) // rules.score_unit
-            row[_at(places, _NEEDED, side) + units - 1] = 1
+    sides, target, unit = rules.num_sides, np.int64(rules.target), np.int64(rules.score_unit)
+    first, width = _at(places, _NEEDED, 0), places[_NEEDED, 1]
+    for side in range(MAX_SEATS):
+        needed = target - view.scores[side]
+        if side < sides and needed > 0:
+            units = needed if unit == 1 else (needed + unit - 1) // unit  # divisions are slow
+            row[first + side * width + units - 1] = 1
 
 
 @jit
 def _encode_boneyard(view, places, row):
     row[_at(places, _UNDEALT, 0) + view.undealt] = 1
-    for r in range(1, view.rules.num_players):
-        for value in range(view.rules.highest + 1):
-            lacked = view.lacks[r] >> value & 1
-            row[_at(places, _NEWER, r - 1) + value] = lacked and view.newer[r, value] > 0
+    fresh = (_fresh(view, 0), _fresh(view, 1), _fresh(view, 2), _fresh(view, 3))
+    _encode_values(view, row, _at(places, _NEWER, 0), fresh)
+
+
+@jit
+def _fresh(view, r):
+    """The values that a seat has shown to lack before it drew again, as a mask of values."""
+    drawn = np.int64(0)
+    for value in range(MAX_HIGHEST + 1):
+        drawn |= np.int64(view.newer[r, value] > 0) << value
+    return drawn & view.lacks[r]
 
 
 @jit

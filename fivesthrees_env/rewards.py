@@ -47,8 +47,7 @@ def add_rewards(match, scheme, rewards, i):
             for side in range(sides):
                 rewards[i, side] += 1.0 if side == match.winner else -1.0 / (sides - 1)
         return
-    if event.accepted:
-        _add(rewards, i, sides, scheme, side_of(match, event.ply.seat), event.accepted)
+    _add(rewards, i, sides, scheme, side_of(match, event.ply.seat), event.accepted)
     if event.round_end == BLOCKED and event.settled_side >= 0:
         _add(rewards, i, sides, scheme, event.settled_side, event.settlement)
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from fivesthrees_env.kernel.jit import jit
-from fivesthrees_env.kernel.record import MATCH, NONE, PLY
+from fivesthrees_env.kernel.record import MATCH, MAX_SEATS, NONE, PLY
 from fivesthrees_env.kernel.settle import side_of
+from fivesthrees_env.tiles import MAX_HIGHEST
 
 __all__ = ["redact"]
 
@@ -56,23 +57,22 @@ def redact_many(views, matches, seats):
 @jit
 def redact_table(view, match, seat):
     """The table, as one seat sees it: what observations and masks are made of."""
-    n = np.int64(match.rules.num_players)
-    for r in range(n):
-        s = seated(match, seat, r)
+    n, sides = np.int64(match.rules.num_players), np.int64(match.rules.num_sides)
+    own = side_of(match, seat)
+    for r in range(MAX_SEATS):  # a loop of constant length, which the compiler unrolls
+        s = _place(seat, r, n)
         view.hands[r] = match.hands[s] if r == 0 else np.uint64(0)
         view.laid[r] = match.laid[s]
         view.lacks[r] = match.lacks[s]
         view.held[r] = match.held[s]
-        if match.rules.draw:
-            for value in range(match.rules.highest + 1):
+        view.scores[r] = match.scores[_place(own, r, sides)]
+        view.ends[r] = match.ends[r]
+        view.weights[r] = match.weights[r]
+    if match.rules.draw:
+        for r in range(MAX_SEATS):
+            s = _place(seat, r, n)
+            for value in range(MAX_HIGHEST + 1):
                 view.newer[r, value] = match.newer[s, value]
-    sides = np.int64(match.rules.num_sides)
-    own = side_of(match, seat)
-    for k in range(sides):
-        view.scores[k] = match.scores[_wrapped(own + k, sides)]
-    for end in range(4):
-        view.ends[end] = match.ends[end]
-        view.weights[end] = match.weights[end]
     view.seat = turned(match, seat, match.seat)
     view.opener = turned(match, seat, match.opener)
     view.must_lead = match.must_lead if match.seat == seat else NONE
@@ -132,6 +132,15 @@ def turned_side(match, viewer, side):
         return np.int64(NONE)
     sides = np.int64(match.rules.num_sides)
     return _wrapped(np.int64(side) - side_of(match, viewer) + sides, sides)
+
+
+@jit
+def _place(first, r, n):
+    """Where row r of n turned rows comes from; the rows from n on are empty and stay where they are.
+
+    Unsigned, since an index that might be negative costs Numba three more instructions.
+    """
+    return np.uint64(_wrapped(first + r, n) if r < n else r)
 
 
 @jit

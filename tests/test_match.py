@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.sampling import _sample as sampler
-from fivesthrees_env.batch import _step_all as step_kernel
+from fivesthrees_env.batch import _step_blocks as step_kernel
 from fivesthrees_env.kernel.jit import _digest_of_sources
 from fivesthrees_env.match import DealError, IllegalAction, Match, RecordError
 from fivesthrees_env.observations import _encode_many as encode_kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fivesthrees_env.kernel.jit import jit
+from fivesthrees_env.kernel.jit import cold, jit
 from fivesthrees_env.kernel.layout import clear_line, tile_bit
 from fivesthrees_env.kernel.random import below
 from fivesthrees_env.kernel.record import NONE
@@ -14,7 +14,7 @@ BY_LOT, BY_HIGHEST_DOUBLE = range(2)  # Rules.lead_first
 ROTATE, BY_WINNER = range(2)  # Rules.lead_later
 
 
-@jit
+@cold
 def start_match(match):
     """Set the scores to nothing, shuffle, and deal the first round (FT-4, AF-2)."""
     for side in range(4):
@@ -28,7 +28,7 @@ def start_match(match):
     deal_first(match)
 
 
-@jit
+@cold
 def start_round(match):
     """Shuffle and deal the round after a finished one."""
     match.round_index += 1

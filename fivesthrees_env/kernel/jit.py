@@ -7,6 +7,7 @@ callers in other modules on the old code. Here all of them depend on all sources
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -15,8 +16,11 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import types
+from numba.core import event, types
 from numba.extending import intrinsic
+
+_CACHE_LINE = 64  # bytes
+_HOT_LINES = 4  # what a ply touches of a match, where records do not begin on a line
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -27,9 +31,9 @@ def _digest_of_sources() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
-def jit(function: Callable[..., Any]) -> Any:
+def jit(function: Callable[..., Any], inline: bool = True) -> Any:
     """Compile a kernel function, or one that calls some: no Python objects, no GIL, cached on disk."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": inline}
     try:
         compiled: Any = numba.njit(cache=True, **options)(function)
         # Numba's stamp of a cached function is the time and size of its file; ours is the whole package.
@@ -37,6 +41,32 @@ def jit(function: Callable[..., Any]) -> Any:
     except (RuntimeError, AttributeError):  # no folder can be written, or Numba keeps its stamp elsewhere
         compiled = numba.njit(**options)(function)
     return compiled
+
+
+class _FirstCompile(event.Listener):
+    """Says once per process, on stderr, that the kernel is being compiled: a wait that nobody expects."""
+
+    said = False
+
+    def on_start(self, event: Any) -> None:
+        module = event.data["dispatcher"].py_func.__module__
+        if not self.said and module.startswith(_PACKAGE.name):
+            self.said = True
+            sys.stderr.write(
+                f"{_PACKAGE.name}: compiling the kernel, once for this version and machine (about 20 s)\n"
+            )
+
+    def on_end(self, event: Any) -> None:
+        """A listener has to have one."""
+
+
+_listen: Any = event.register
+_listen("numba:compile", _FirstCompile())
+
+
+def cold(function: Callable[..., Any]) -> Any:
+    """``jit`` for what happens once a round: called, not copied into every caller, which compiles faster."""
+    return jit(function, inline=False)
 
 
 #: Functions written as LLVM instructions; typed by Numba, not for type checkers.
@@ -53,19 +83,28 @@ def lowest_bit(typingctx: Any, mask: Any) -> Any:
     return types.uint64(types.uint64), codegen
 
 
-@_intrinsic
-def unpack_byte(typingctx: Any, row: Any, start: Any, byte: Any) -> Any:
-    """Write the eight bits of `byte` (uint8) to ``row[start : start + 8]`` (int8), lowest first."""
+def _unpacker(lanes: int) -> Any:
+    """An intrinsic: the lowest `lanes` bits of a uint64 go to ``row[start : start + lanes]`` (int8)."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        lanes = ir.VectorType(ir.IntType(8), 8)
-        bits = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), 8))
-        target = builder.gep(array.data, [args[1]])
-        builder.store(builder.zext(bits, lanes), builder.bitcast(target, lanes.as_pointer()), align=1)
-        return context.get_dummy_value()
+    @_intrinsic
+    def unpack_lanes(typingctx: Any, row: Any, start: Any, mask: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            array = context.make_array(signature.args[0])(context, builder, args[0])
+            bits = builder.bitcast(
+                builder.trunc(args[2], ir.IntType(lanes)) if lanes < 64 else args[2],
+                ir.VectorType(ir.IntType(1), lanes),
+            )
+            whole = ir.VectorType(ir.IntType(8), lanes)
+            target = builder.bitcast(builder.gep(array.data, [args[1]]), whole.as_pointer())
+            builder.store(builder.zext(bits, whole), target, align=1)
+            return context.get_dummy_value()
 
-    return types.void(row, types.int64, types.uint8), codegen
+        return types.void(row, types.int64, types.uint64), codegen
+
+    return unpack_lanes
+
+
+_unpack_4, _unpack_8, _unpack_16, _unpack_32 = map(_unpacker, (4, 8, 16, 32))
 
 
 @_intrinsic
@@ -78,14 +117,54 @@ def count_bits(typingctx: Any, mask: Any) -> Any:
     return types.uint64(types.uint64), codegen
 
 
+@_intrinsic
+def fetch_add(typingctx: Any, counters: Any, i: Any) -> Any:
+    """Add one to ``counters[i]`` (int64), as one step for all threads; returns what it was."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        counter = builder.gep(array.data, [args[1]])
+        return builder.atomic_rmw("add", counter, ir.IntType(64)(1), "monotonic")
+
+    return types.int64(counters, types.int64), codegen
+
+
+@_intrinsic
+def prefetch(typingctx: Any, records: Any, i: Any) -> Any:
+    """Ask for the hot part of ``records[i]``, its first cache lines, before it is needed."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        record = builder.bitcast(builder.gep(array.data, [args[1]]), pointer)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
+        ask = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+        for line in range(_HOT_LINES):
+            address = builder.gep(record, [ir.IntType(64)(line * _CACHE_LINE)])
+            builder.call(ask, [address, word(1), word(3), word(1)])  # to write, for all caches, data
+        return context.get_dummy_value()
+
+    return types.void(records, types.int64), codegen
+
+
 @jit
 def unpack(row, start, mask, count):
-    """Write the lowest `count` bits of a uint64 to ``row[start : start + count]`` (int8)."""
-    if count < 8:
+    """Write the lowest `count` bits of a uint64 to ``row[start : start + count]`` (int8).
+
+    Two vectors that overlap cover any count between one and two of their lengths, without a loop over bits.
+    """
+    if count >= 32:
+        _unpack_32(row, start, mask)
+        _unpack_32(row, start + count - 32, mask >> np.uint64(count - 32))
+    elif count >= 16:
+        _unpack_16(row, start, mask)
+        _unpack_16(row, start + count - 16, mask >> np.uint64(count - 16))
+    elif count >= 8:
+        _unpack_8(row, start, mask)
+        _unpack_8(row, start + count - 8, mask >> np.uint64(count - 8))
+    elif count >= 4:
+        _unpack_4(row, start, mask)
+        _unpack_4(row, start + count - 4, mask >> np.uint64(count - 4))
+    else:
         for k in range(count):
             row[start + k] = (mask >> np.uint64(k)) & np.uint64(1)
-        return
-    for k in range(0, count - 7, 8):
-        unpack_byte(row, start + k, np.uint8(mask >> np.uint64(k)))
-    # What is left, together with some bits before it: a whole byte again, without a loop over bits.
-    unpack_byte(row, start + count - 8, np.uint8(mask >> np.uint64(count - 8)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fivesthrees_env.kernel.jit import jit, lowest_bit
+from fivesthrees_env.kernel.jit import cold, jit, lowest_bit
 from fivesthrees_env.kernel.layout import fitting_anywhere
 from fivesthrees_env.kernel.record import BLOCKED, NONE, OUT, OVER_TARGET, WIN_ON_LEAD
 from fivesthrees_env.tiles import PIPS
@@ -19,7 +19,8 @@ REJECT, WIN = range(2)  # Rules.overshoot
 @jit
 def side_of(match, seat):
     """The side that owns a seat's score (FT-2): with pairs, seats 0 and 2 against 1 and 3."""
-    return seat % match.rules.num_sides
+    sides = match.rules.num_sides
+    return seat - sides if seat >= sides else np.int64(seat)
 
 
 @jit
@@ -122,7 +123,7 @@ def refusal(match, side, points, leads):
     """Why an event's points are not accepted, as an index into REASONS; 0: they are (FT-21, FT-22)."""
     rules = match.rules
     total = match.scores[side] + points
-    if points == 0 or rules.overshoot != REJECT or total < rules.target:
+    if total < rules.target or points == 0 or rules.overshoot != REJECT:  # nearly always the first
         return 0
     if total > rules.target:
         return OVER_TARGET
@@ -147,7 +148,7 @@ def end_round_out(match, seat):
     match.round_winner = seat
 
 
-@jit
+@cold
 def end_round_blocked(match):
     """The round is blocked: FT pays nothing (FT-18), AF pays the single lightest side (AF-9)."""
     event, rules = match.event, match.rules
