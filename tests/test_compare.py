@@ -297,7 +297,7 @@ def test_rounds_are_interleaved_and_a_failure_leaves_the_rest_alone():
             raise MeasurementError("it broke")
         return {"steps": 10 * len(order), "seconds": 2.0, "observation_bytes": 5, "mask_bytes": 1}
 
-    results = measure.measure_all(contenders, 2, once, lambda *told: None)
+    results = measure.measure_all(contenders, 2, once, tell=lambda *_: None)
     assert order == ["a", "b", "c", "a", "c"]
     assert results[0].speeds == [5.0, 20.0]
     assert results[0].median == 12.5

@@ -83,8 +83,8 @@ _BATCH = "choice and `step` in each of 4,096 matches"
 _GIVEN = "`step` in each of 4,096 matches"
 _SPIEL = "observation, mask, choice, `apply_action`"
 _CARDS = "choice from ids, `step`"
-_ALL_SEE = "choice and `step` in each of 4,096 games; all players get an observation"
-_DRAWN = "`step` in each of 4,096 environments, actions drawn beforehand; no mask"
+_ALL_SEE = "choice and `step` in each of {:,} games; all players get an observation"
+_DRAWN = "`step` in each of {:,} environments, actions drawn beforehand; no mask"
 
 
 def _spiel(environment: str, game: str) -> Contender:
@@ -100,7 +100,9 @@ def _rlcard(environment: str, game: str) -> Contender:
     return Contender(ONE, "RLCard", environment, "`rlcard.make`", _CARDS, "rlcard_games.py", game)
 
 
-def _envpool(kind: str, environment: str, step: str, game: str) -> Contender:
+# EnvPool and PufferLib run with the number of environments at which they are fastest.
+def _envpool(kind: str, environment: str, step: str, game: str, number: int) -> Contender:
+    step, game = step.format(number), f"{game} {number}"
     return Contender(kind, "EnvPool", environment, "Gymnasium, 1 thread", step, "envpool_envs.py", game)
 
 
@@ -109,8 +111,14 @@ def _pgx(environment: str, game: str) -> Contender:
     return Contender(MANY, "Pgx", environment, "`jit` of `vmap`, CPU", step, "pgx_games.py", game)
 
 
+def _jaxmarl(environment: str, game: str) -> Contender:
+    step = _ALL_SEE.format(4096)
+    return Contender(MANY, "JaxMARL", environment, "`jit` of `vmap`, CPU", step, "jaxmarl_games.py", game)
+
+
 def _puffer(environment: str, game: str) -> Contender:
-    return Contender(GIVEN, "PufferLib", environment, "Python class, C", _DRAWN, "pufferlib_ocean.py", game)
+    step, game = _DRAWN.format(1024), f"{game} 1024"
+    return Contender(GIVEN, "PufferLib", environment, "Python class, C", step, "pufferlib_ocean.py", game)
 
 
 CONTENDERS = (
@@ -134,18 +142,18 @@ CONTENDERS = (
     _ours(MANY, "Fives and Threes, 2 players", "`MatchBatch`", _BATCH, "batch fives_and_threes-2p"),
     _ours(MANY, "All Fives, 4 players", "`MatchBatch`", _BATCH, "batch all_fives-4p"),
     _ours(MANY, "All Fives, 2 players", "`MatchBatch`", _BATCH, "batch all_fives-2p"),
-    _envpool(MANY, "Leduc hold'em", _ALL_SEE, "LeducHoldem-v1"),
-    _envpool(MANY, "Sparrow Mahjong", _ALL_SEE, "SparrowMahjong-v1"),
+    _envpool(MANY, "Leduc hold'em", _ALL_SEE, "LeducHoldem-v1", 256),
+    _envpool(MANY, "Sparrow Mahjong", _ALL_SEE, "SparrowMahjong-v1", 4096),
     _pgx("Leduc hold'em", "leduc_holdem"),
     _pgx("bridge bidding", "bridge_bidding"),
     _pgx("Sparrow Mahjong", "sparrow_mahjong"),
-    Contender(MANY, "JaxMARL", "Hanabi", "`jit` of `vmap`, CPU", _ALL_SEE, "jaxmarl_games.py", "hanabi"),
+    _jaxmarl("Hanabi", "hanabi"),
     _ours(GIVEN, "Fives and Threes, 4 players", "`MatchBatch`", _GIVEN, "given fives_and_threes-4p", True),
     _ours(GIVEN, "All Fives, 4 players", "`MatchBatch`", _GIVEN, "given all_fives-4p"),
     _puffer("Triple Triad", "triple_triad"),
     _puffer("Breakout", "breakout"),
     _puffer("Tetris", "tetris"),
-    _envpool(GIVEN, "CartPole", _DRAWN, "CartPole-v1"),
+    _envpool(GIVEN, "CartPole", _DRAWN, "CartPole-v1", 1024),
     _ours(
         LEARNER,
         "Fives and Threes, 4 players",

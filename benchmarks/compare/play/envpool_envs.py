@@ -11,16 +11,18 @@ import clock
 import envpool
 import numpy as np
 
-NUM_ENVS = 4096
 DRAWN = 64
 
 
-def prepare(name: str) -> clock.Loop:
-    envs = envpool.make(name, env_type="gymnasium", num_envs=NUM_ENVS, num_threads=1, seed=0)
+def prepare(game: str) -> clock.Loop:
+    """``game`` is a name and a number of environments."""
+    name, number = game.split()
+    num_envs = int(number)
+    envs = envpool.make(name, env_type="gymnasium", num_envs=num_envs, num_threads=1, seed=0)
     rng = np.random.default_rng(0)
     observations, infos = envs.reset()
     masks = infos.get("legal_action_mask")
-    drawn = rng.integers(envs.action_space.n, size=(DRAWN, NUM_ENVS), dtype=np.int32)
+    drawn = rng.integers(envs.action_space.n, size=(DRAWN, num_envs), dtype=np.int32)
 
     def play_legally(calls: int) -> None:
         nonlocal masks
@@ -32,8 +34,8 @@ def prepare(name: str) -> clock.Loop:
             envs.step(drawn[call % DRAWN])
 
     if masks is None:
-        return clock.Loop(play_drawn, observations.nbytes // NUM_ENVS, 0, NUM_ENVS)
-    return clock.Loop(play_legally, observations.nbytes // NUM_ENVS, masks[0].nbytes, NUM_ENVS)
+        return clock.Loop(play_drawn, observations.nbytes // num_envs, 0, num_envs)
+    return clock.Loop(play_legally, observations.nbytes // num_envs, masks[0].nbytes, num_envs)
 
 
 if __name__ == "__main__":

@@ -8,19 +8,23 @@ from pufferlib.ocean.breakout.breakout import Breakout
 from pufferlib.ocean.tetris.tetris import Tetris
 from pufferlib.ocean.tripletriad.tripletriad import TripleTriad
 
-NUM_ENVS = 4096
 DRAWN = 64
 
 ENVIRONMENTS = {
-    "triple_triad": lambda: TripleTriad(NUM_ENVS, report_interval=128),  # its logs cost more than its steps
-    "breakout": lambda: Breakout(NUM_ENVS),
-    "tetris": lambda: Tetris(NUM_ENVS, log_interval=128),
+    "triple_triad": lambda num_envs: TripleTriad(
+        num_envs, report_interval=128
+    ),  # its logs cost more than its steps
+    "breakout": Breakout,
+    "tetris": lambda num_envs: Tetris(num_envs, log_interval=128),
 }
 
 
-def prepare(name: str) -> clock.Loop:
-    envs = ENVIRONMENTS[name]()
-    drawn = np.random.default_rng(0).integers(envs.single_action_space.n, size=(DRAWN, NUM_ENVS))
+def prepare(game: str) -> clock.Loop:
+    """``game`` is a name and a number of environments."""
+    name, number = game.split()
+    num_envs = int(number)
+    envs = ENVIRONMENTS[name](num_envs)
+    drawn = np.random.default_rng(0).integers(envs.single_action_space.n, size=(DRAWN, num_envs))
     drawn = drawn.astype(envs.actions.dtype)
     envs.reset(seed=0)
 
@@ -28,7 +32,7 @@ def prepare(name: str) -> clock.Loop:
         for call in range(calls):
             envs.step(drawn[call % DRAWN])
 
-    return clock.Loop(play, envs.observations[0].nbytes, 0, NUM_ENVS)
+    return clock.Loop(play, envs.observations[0].nbytes, 0, num_envs)
 
 
 if __name__ == "__main__":
