@@ -411,11 +411,20 @@ def test_page_data_and_chart_are_written_alike_each_time(made, tmp_path):
     assert report.Report.from_json((tmp_path / "a" / report.DATA).read_text()) == made
 
 
+def test_every_bar_of_the_chart_ends_within_its_panel(made, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("matplotlib.pyplot.close", drawn.append)
+    report.chart(made, tmp_path / "chart.svg")
+    bars = [(bar, panel) for panel in drawn[0].axes for bar in panel.patches]
+    assert sorted(bar.get_width() for bar, _ in bars) == sorted(row.steps_per_second for row in made.rows)
+    assert all(panel.get_xlim()[0] < bar.get_width() < panel.get_xlim()[1] for bar, panel in bars)
+
+
 def test_the_terminal_table_names_all(made):
     text = io.StringIO()
-    Console(width=200, file=text).print(report.terminal_table(made))
-    text = text.getvalue()
-    assert all(word in text for word in ("the skat", "PufferLib", "not installed: no wheel", "yardstick"))
+    Console(width=80, file=text).print(report.terminal_table(made))
+    assert all(report.label(row) in text.getvalue() for row in made.rows)
+    assert "…" not in text.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -428,6 +437,7 @@ def test_the_terminal_table_names_all(made):
         (9_514_000.0, "B", "9.51 MB"),
         (3_400_000_000.0, "B", "3.4 GB"),
         (950.0, "B", "950 B"),
+        (120_900.0, "B", "121 kB"),
     ],
 )
 def test_numbers_are_written_to_three_digits(value, unit, text):

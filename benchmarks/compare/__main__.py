@@ -99,6 +99,8 @@ def main(args: Args) -> None:
     else:
         made = compare(args, console)
     console.print(report.terminal_table(made))
+    for item in made.missing:
+        console.print(f"not measured: {item.library}, {item.environment}: {item.reason}", markup=False)
     for path in report.write(made, args.docs):
         console.print(f"wrote {path}", highlight=False)
 

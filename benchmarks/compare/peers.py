@@ -51,8 +51,8 @@ PEERS = (
 
 # What is alike enough to be set side by side. Each kind has one yardstick of ours.
 ONE = "One match at a time"
-MANY = "Many matches side by side, the choice included"
-GIVEN = "Many matches side by side, actions given"
+MANY = "Matches side by side, choice included"
+GIVEN = "Matches side by side, actions given"
 LEARNER = "One learner among greedy players"
 
 

@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.table import Table
 
 from benchmarks.compare.environment import Outcome
@@ -156,10 +157,16 @@ def missing_of(
 
 
 def three_digits(value: float, unit: str = "") -> str:
-    """A number as people write it, to three digits: 812, 27,400, 9.51 M, 3.4 GB."""
-    size, prefix = next((pair for pair in ((1e9, "G"), (1e6, "M")) if value >= pair[0]), (1.0, ""))
+    """A number as people write it, to three digits: 812, 27,400, 9.51 M, 121 kB."""
+    prefixes = ((1e9, "G"), (1e6, "M"), *([(1e3, "k")] if unit else []))
+    size, prefix = next((pair for pair in prefixes if value >= pair[0]), (1.0, ""))
     rounded = float(f"{value / size:.3g}")
     return f"{rounded:,.10g} {prefix}{unit}".rstrip()
+
+
+def label(row: Row) -> str:
+    """A row's name in few words."""
+    return f"{row.environment}, {row.interface if row.ours else row.library}".replace("`", "")
 
 
 def speed(row: Row) -> str:
@@ -181,20 +188,23 @@ def figures(row: Row) -> tuple[str, ...]:
 
 
 def terminal_table(report: Report) -> Table:
-    table = Table(title=f"One core of {report.machine['cpu']}, {report.date}", title_justify="left")
-    for column in ("environment", "library", "interface"):
-        table.add_column(column)
-    for column in ("steps/s", "bytes a step", "bytes/s", "ours is"):
-        table.add_column(column, justify="right")
+    """The figures without the words of the page; fits 80 columns."""
+    table = Table(
+        title=f"One core of {report.machine['cpu']}, {report.date}", title_justify="left", box=SIMPLE
+    )
+    table.add_column()
+    for column in ("steps/s", "spread", "bytes/s", "ours is"):
+        table.add_column(column, justify="right", no_wrap=True)
     for kind, rows in by_kind(report.rows).items():
         table.add_section()
         table.add_row(f"[bold]{kind}")
         for row in rows:
-            style = "bold green" if row.ours else None
-            interface = row.interface.replace("`", "")
-            table.add_row(row.environment, row.library, interface, *figures(row), style=style)
-    for item in report.missing:
-        table.add_row(item.environment, item.library, "", item.reason, style="red")
+            spread = (max(row.speeds) - min(row.speeds)) / row.steps_per_second
+            _, _, rate, ratio = figures(row)
+            style = "green" if row.ours else None
+            table.add_row(
+                label(row), three_digits(row.steps_per_second), f"{spread:.0%}", rate, ratio, style=style
+            )
     return table
 
 
@@ -235,8 +245,8 @@ On one core of {cpu} ({cores} cores), {system}, Python {python}, {date}.
 - **Play** is random and legal, except where there is no mask and the actions were drawn beforehand. Every
   step produces the observation and the mask as each library's own interface gives them. Games differ: longer
   rules and larger observations cost more, which the bytes tell only in part.
-- **steps/s**: the median of {rounds} rounds, with the lowest and the highest. In a round all take turns on
-  the same core. Each measurement is a fresh process that plays for {seconds:g} s after a warm-up that
+- **steps/s**: the median of the rounds ({rounds}), with the lowest and the highest. In a round all take turns
+  on the same core. Each measurement is a fresh process that plays for {seconds:g} s after a warm-up that
   compiles and does not count. Resets count as time and not as steps.
 - **bytes a step**: observation + mask that a step writes, for all players that are shown something. A mask
   that is a list of Python numbers counts a byte each, legal actions as ids count nothing.
@@ -283,6 +293,9 @@ def chart(report: Report, path: Path) -> None:
         )
         for panel, (kind, rows) in zip(panels[:, 0], kinds.items(), strict=True):
             _bars(panel, kind, rows)
+        speeds = [row.steps_per_second for row in report.rows]
+        panels[-1, 0].set_xscale("log")
+        panels[-1, 0].set_xlim(min(speeds) / 2, max(speeds) * 6)  # leaves room for the longest bar's number
         panels[-1, 0].set_xlabel("steps per second, one core (logarithmic)")
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, metadata={"Date": None})
@@ -291,15 +304,12 @@ def chart(report: Report, path: Path) -> None:
 
 def _bars(panel: Any, kind: str, rows: Sequence[Row]) -> None:
     rows = sorted(rows, key=lambda row: row.steps_per_second)
-    names = [f"{r.environment}, {r.interface if r.ours else r.library}".replace("`", "") for r in rows]
-    speeds = [row.steps_per_second for row in rows]
+    names, speeds = [label(row) for row in rows], [row.steps_per_second for row in rows]
     bars = panel.barh(
         names, speeds, color=[OUR_COLOUR if row.ours else THEIR_COLOUR for row in rows], height=0.72
     )
     panel.bar_label(bars, [three_digits(value) for value in speeds], padding=3, fontsize=8)
-    panel.set_xscale("log")
-    panel.set_xlim(left=1e3)
-    panel.margins(x=0.12, y=0.02)
+    panel.margins(y=0.02)
     panel.set_title(kind, loc="left", fontsize=9, fontweight="bold")
     panel.spines[["top", "right"]].set_visible(False)
     panel.tick_params(axis="y", length=0)
