@@ -19,6 +19,7 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from benchmarks.compare.play import aec_loop
 from fivesthrees_env import all_fives_v0, fives_and_threes_v0
 
 ROUNDS = 9
@@ -81,18 +82,8 @@ def contenders() -> dict[str, Callable[[], Any]]:
 
 def steps_per_second(env: Any, steps: int, rng: np.random.Generator) -> float:
     """Steps/s of uniformly random legal play, the resets included."""
-    numbers = iter(rng.random(steps).tolist())
-    left = steps
     start = time.perf_counter()
-    env.reset(seed=0)
-    while left:
-        observation, _, terminated, truncated, _ = env.last()
-        if terminated or truncated:
-            env.reset()
-            continue
-        legal = np.flatnonzero(observation["action_mask"])
-        env.step(legal[int(next(numbers) * legal.size)])
-        left -= 1
+    aec_loop.play(env, steps, rng)
     return steps / (time.perf_counter() - start)
 
 
