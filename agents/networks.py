@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from agents.bits import BitLinear
+
 __all__ = ["PolicyValueNet"]
 
 
@@ -27,10 +29,11 @@ class PolicyValueNet(nn.Module):
         }
         layers: list[nn.Module] = []
         for i in range(depth):
-            layers += [_orthogonal(observation_size if i == 0 else width, width, 2**0.5), nn.ReLU()]
+            layer = BitLinear(observation_size, width) if i == 0 else nn.Linear(width, width)
+            layers += [_orthogonal(layer, 2**0.5), nn.ReLU()]
         self.body = nn.Sequential(*layers)
-        self.policy = _orthogonal(width, num_actions, 0.01)
-        self.value = _orthogonal(width, 1, 1.0)
+        self.policy = _orthogonal(nn.Linear(width, num_actions), 0.01)
+        self.value = _orthogonal(nn.Linear(width, 1), 1.0)
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and values.
@@ -41,13 +44,12 @@ class PolicyValueNet(nn.Module):
         Returns:
             Unmasked logits (N, num_actions) and values (N,), float32.
         """
-        hidden = self.body(observations.to(self.policy.weight.dtype))
+        hidden = self.body(observations)
         return self.policy(hidden), self.value(hidden).squeeze(-1)
 
 
-def _orthogonal(inputs: int, outputs: int, gain: float) -> nn.Linear:
-    """A linear layer with orthogonal weights, as PPO implementations start (Huang et al., 2022)."""
-    layer = nn.Linear(inputs, outputs)
+def _orthogonal(layer: nn.Linear | BitLinear, gain: float) -> nn.Linear | BitLinear:
+    """The layer with orthogonal weights, as PPO implementations start (Huang et al., 2022)."""
     nn.init.orthogonal_(layer.weight, gain)
     nn.init.zeros_(layer.bias)
     return layer
