@@ -49,12 +49,19 @@ def deal_first(match):
 @jit
 def deal_next(match):
     """Deal the deck as it lies; who leads follows from the last round (FT-4, AF-3)."""
-    if match.rules.lead_later == ROTATE:
-        deal(match, (match.opener + 1) % match.rules.num_players)
-    elif match.round_winner != NONE:
-        deal(match, match.round_winner)
+    opener = next_opener(match)
+    if opener != NONE:
+        deal(match, opener)
     else:
         deal_first(match)
+
+
+@jit
+def next_opener(match):
+    """Who leads after a finished round: a seat, or NONE where it is decided as in round 1 (FT-4, AF-3)."""
+    if match.rules.lead_later == ROTATE:
+        return np.int64((match.opener + 1) % match.rules.num_players)
+    return np.int64(match.round_winner)
 
 
 @jit
