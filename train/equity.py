@@ -146,7 +146,7 @@ class Chain:
             by_deal: rounds whose deal decides, or None where that is by lot.
 
         Raises:
-            ValueError: if no round of a group ever changes these scores.
+            ValueError: if a group of deals never changes these scores.
         """
         sides = self.sides
         here = np.array(at, np.int64)
@@ -170,9 +170,11 @@ class Chain:
         try:
             worth = np.linalg.solve(np.eye(sides + 1) - stay, move)
         except np.linalg.LinAlgError:
+            worth = np.zeros_like(move)
+        if not np.allclose(worth.sum(-1), 1.0):
             raise ValueError(
-                f"deals: none of a group changes the scores {self.levels[here].tolist()}; allowed: more deals"
-            ) from None
+                f"deals: too few to change the scores {self.levels[here].tolist()}; allowed: more"
+            )
         for first in range(sides):
             row = np.ravel_multi_index(np.roll(here, -first), [len(self.levels)] * sides)
             self.values[:, 0, row] = np.roll(worth[:, first], -first, axis=-1)
@@ -202,7 +204,8 @@ def make(
     Args:
         rules: a ``Rules`` or a preset's name.
         agent: the policy, an ``Agent`` or what ``agents.load`` takes.
-        deals: deals per score, a multiple of 8; each is played with every seat leading. Default: about 2**24 rounds in all.
+        deals: deals per score, a multiple of 8; each is played with every seat leading. By default so many
+            that about 2**24 rounds are played.
         seed: another number takes other deals.
         levels: the scores that are played from, (K,) rising from 0; default: ``score_levels(rules)``.
         progress: where to show how far it is.
@@ -381,7 +384,7 @@ class Args:
     policy: str = "greedy"
     """Who plays all seats: an agent's name or checkpoint."""
     deals: int | None = None
-    """Deals per score, a multiple of 8; each is played with every seat leading; default: about 2**24 rounds in all."""
+    """Deals per score, a multiple of 8; by default so many that about 2**24 rounds are played."""
     seed: int = 0
     """Another number takes other deals."""
     out: Path | None = None

@@ -106,12 +106,26 @@ def lead_with_highest(match):
     best = best_rank = -1
     for seat in range(match.rules.num_players):
         for tile in range(match.rules.num_tiles):
-            # Among equally heavy tiles the one with the larger half has the larger index.
-            rank = tile + 64 * PIPS[tile] + 4096 * DOUBLE[tile]
-            if match.hands[seat] & tile_bit(tile) and rank > best_rank:
-                best, best_rank = tile, rank
+            if match.hands[seat] & tile_bit(tile) and lead_rank(tile) > best_rank:
+                best, best_rank = tile, lead_rank(tile)
                 match.opener = match.seat = seat
     match.must_lead = best
+
+
+@jit
+def lead_rank(tile):
+    """AF-2: of all dealt tiles, the one with the highest rank must be led."""
+    # Among equally heavy tiles the one with the larger half has the larger index.
+    return np.int64(tile) + 64 * np.int64(PIPS[tile]) + 4096 * np.int64(DOUBLE[tile])
+
+
+@jit
+def highest_leads(match):
+    """Whether AF-2 decided who leads the running round, and with what."""
+    rules = match.rules
+    if rules.lead_first == BY_LOT:
+        return False
+    return match.round_index == 0 or (rules.lead_later == BY_WINNER and match.round_winner == NONE)
 
 
 @jit
