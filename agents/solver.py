@@ -21,17 +21,22 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.double_dummy import FOREVER, MARGIN, Tree, new_tree, solve_moves, solve_position
-from agents.equity import Equity, EquityTable
+from agents.equity import Equity, EquityError, EquityTable
 from fivesthrees_env.kernel.jit import count_bits, jit
 from fivesthrees_env.kernel.layout import tile_bit
+from fivesthrees_env.kernel.play import accepted_points, draw_action
 from fivesthrees_env.kernel.record import MATCH
 from fivesthrees_env.kernel.settle import side_of
 from fivesthrees_env.match import Match
 from fivesthrees_env.rules import Rules
 
-__all__ = ["ActionValues", "Solution", "Solver", "SolverError", "action_values", "objective_table", "solve"]
+__all__ = ["ActionValues", "Solution", "Solver", "SolverError", "action_values", "best_actions", "solve"]
 
+#: "margin", "match" (the game's stored equity table), or a table that is given.
 Objective = str | Equity
+
+
+_SAME = 1e-9  # values that differ by less are equal but for rounding
 
 
 class SolverError(ValueError):
@@ -160,6 +165,29 @@ def objective_table(objective: Objective, rules: Rules) -> EquityTable:
     return equity.table
 
 
+def usual_objective(rules: Rules) -> Objective:
+    """The match where the game has a stored equity table, else the margin of the round."""
+    try:
+        return Equity.load(rules)
+    except EquityError:
+        return "margin"
+
+
+def best_actions(records: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The best legal action by its value; of equal ones that which scores most now, then the first.
+
+    Args:
+        records: (N,) of dtype ``MATCH``, matches or views; they are not changed.
+        values: (N, actions) float64, NaN where illegal.
+
+    Returns:
+        (N,) int64.
+    """
+    actions = np.empty(len(records), np.int64)
+    _choose_best(records, values, actions)
+    return actions
+
+
 def check_solvable(records: np.ndarray) -> Rules:
     """The rules of some records.
 
@@ -221,3 +249,22 @@ def _solve_actions(records, tree, equity, values, exact, plies):
         root, side = tree.frames[tree.frames.size - 1], side_of(records[i], records[i].seat)
         for k in range(root.count):
             values[i, root.actions[k]] = tree.results[k, side]
+
+
+@jit
+def _choose_best(records, values, actions):
+    scratch = np.empty(1, MATCH)
+    for i in range(records.size):
+        scratch[0] = records[i]  # looking ahead lays tiles for a moment; the caller's stay untouched
+        record = scratch[0]
+        best, best_value, best_points = np.int64(-1), 0.0, -1
+        for action in range(values.shape[1]):
+            value, points = values[i, action], 0
+            if np.isnan(value) or (best >= 0 and value < best_value - _SAME):
+                continue
+            if action < draw_action(record):
+                end, tile = divmod(np.int64(action), np.int64(record.rules.num_tiles))
+                points = accepted_points(record, tile, end)
+            if best < 0 or value > best_value + _SAME or points > best_points:
+                best, best_value, best_points = np.int64(action), value, points
+        actions[i] = best

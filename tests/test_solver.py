@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from agents.equity import Equity
 from agents.solver import Solver, SolverError, action_values, solve
 from fivesthrees_env.kernel.record import MATCH
 from fivesthrees_env.match import Match
+from fivesthrees_env.opponents import GreedyAgent
 from fivesthrees_env.rewards import margins
 from fivesthrees_env.rules import Rules
 
@@ -113,3 +113,237 @@ def test_values_are_those_of_plain_enumeration(name: str, objective: str) -> Non
     for seed in range(3):
         match = late_position(rules, seed, SIZES[rules.scoring], "near" if seed else "any")
         assert_solved(match, equity, solver)
+
+
+@given(valid_rules(), st.integers(0, 2**32), st.booleans())
+def test_values_are_those_of_plain_enumeration_whatever_the_rules(
+    rules: Rules, seed: int, for_the_match: bool
+) -> None:
+    equity = made_up_equity(rules) if for_the_match else None
+    match = late_position(rules, seed, 6)
+    if not match.over:
+        assert_solved(match, equity, Solver(equity or "margin", table_bits=6))
+
+
+@pytest.mark.parametrize("name", ["mini-2", "mini-3", "mini-3-pairs", "mini-all-fives-3"])
+def test_whole_small_games_are_solved(name: str) -> None:
+    rules = PRESETS[name]
+    for seed in range(6):
+        assert_solved(Match(rules, seed=seed), None, Solver())
+        assert_solved(Match(rules, seed=seed), made_up_equity(rules), Solver(made_up_equity(rules)))
+
+
+def test_the_table_changes_no_value() -> None:
+    """With two slots next to nothing is remembered; scores are near and far from the target."""
+    for name in ("fives_and_threes-4p", "fives_and_threes-3p", "teesdale-2p", "muggins-2p"):
+        rules = PRESETS[name]
+        matches = np.concatenate([late_position(rules, s, 10, "near").records for s in range(12)])
+        assert (matches["scores"][:, 0] > 0).any()
+        forgetful, usual = Solver(table_bits=1), Solver(table_bits=14)
+        values, expected = (s.action_values(matches) for s in (forgetful, usual))
+        assert np.array_equal(values.values, expected.values, equal_nan=True)
+        assert values.plies.sum() > expected.plies.sum()
+
+
+# ------------------------------------------------------------------------- endgames worked out by hand
+
+
+def values_by_move(match: Match, objective: str | Equity = "margin") -> dict[str, float]:
+    """The value of each legal action for the side to move, by name."""
+    values = action_values(match, objective)
+    return {match.action_name(a): float(values[a]) for a in match.legal_actions()}
+
+
+def test_heavier_double_end_or_plain_end() -> None:
+    """FT-7: [1|4] leaves 1+4 = 5 at the double end, 1 point, and 8+1 = 9 at the plain end, 3 points.
+
+    It is the last tile: one more for going out, and nothing follows.
+    """
+    match = table([[(4, 4), (2, 3), (1, 4)], [(3, 4), (2, 4), (0, 0)]])
+    lay(match, (4, 4))
+    lay(match, (3, 4), "right")
+    lay(match, (2, 3), "right")
+    lay(match, (2, 4), "right")
+    assert values_by_move(match) == {"[1|4] left": 2.0, "[1|4] right": 4.0}
+
+
+def test_points_now_are_not_taken_where_they_give_more_away() -> None:
+    """[1|4] makes 5: 1 point, but then [4|4] makes 1+8 = 9: 3 points and out, 1.
+
+    [2|3] makes 5 as well, and nobody fits: a block, so 1 point to none.
+    """
+    match = table([[(1, 4), (2, 3)], [(4, 4)]])
+    assert values_by_move(match) == {"[1|4] left": 1.0 - 4.0, "[2|3] left": 1.0}
+    assert solve(match).tolist() == [1.0, -1.0]
+
+
+def test_exactly_61_decides_what_a_tile_is_worth() -> None:
+    """At 60 only one point is accepted; [3|3] alone makes 6, two: refused, as 62 would be too much."""
+    hands: list[list[Tile]] = [[(3, 3), (1, 4)], [(0, 0)]]
+    assert values_by_move(table(hands)) == {"[3|3] left": 2.0, "[1|4] left": 1.0}
+    match = table(hands, scores=[60, 0])
+    assert values_by_move(match) == {"[3|3] left": 0.0, "[1|4] left": 1.0}
+    equity = made_up_equity(match.rules)
+    stays = float(equity([[60, 0]], [1])[0, 0])
+    by_move = values_by_move(match, equity)
+    assert by_move == {"[3|3] left": pytest.approx(stays), "[1|4] left": 1.0}
+
+
+def test_a_partner_plays_for_the_pair() -> None:
+    """Seat 2 goes out second, so the bonus is the pair's: 1 point, and 5 at the end makes another."""
+    match = table([[(1, 2)], [(6, 6)], [(2, 4)], [(5, 6)]])
+    event = lay(match, (1, 2))
+    assert event.accepted == 1
+    assert match.seat == 1
+    assert solve(match).tolist() == [2.0, -2.0]
+    knock(match)
+    assert values_by_move(match) == {"[2|4] right": 2.0}
+
+
+def test_maxn_every_side_is_out_for_itself() -> None:
+    """Three players: seat 1 may lay [2|4], which earns it nothing, or [1|1], 2+2 = 4, nothing either.
+
+    Both are worth what follows, so the tie goes to the outcome that gives the next seat less.
+    """
+    match = table([[(1, 2), (6, 6)], [(2, 4), (1, 1)], [(4, 4), (0, 3)]])
+    lay(match, (1, 2))
+    values = enumerate_values(match, np.array(match.scores, float), None)
+    assert len({value[1] for value in values.values()}) >= 1
+    assert solve(match) == pytest.approx(best_of(match, values))
+
+
+# ------------------------------------------------------------------------------------------ properties
+
+
+@pytest.mark.parametrize("name", ["fives_and_threes-4p", "fives_and_threes-3p", "all_fives-2p", "muggins-2p"])
+def test_values_of_all_sides_add_up(name: str) -> None:
+    """Margins are zero-sum, chances of winning add up to one, and the best action has the value."""
+    rules = PRESETS[name]
+    matches = np.concatenate([late_position(rules, seed, 9, "any").records for seed in range(10)])
+    for objective, total in (("margin", 0.0), (made_up_equity(rules), 1.0)):
+        solver = Solver(objective)
+        values = solver.solve(matches).values
+        assert values.sum(1) == pytest.approx(np.full(10, total))
+        best = np.nanmax(solver.action_values(matches).values, 1)
+        assert best == pytest.approx(values[np.arange(10), matches["seat"] % rules.num_sides], abs=1e-6)
+
+
+def turned_by(match: Match, places: int) -> np.ndarray:
+    """The same table with every seat moved on by some places."""
+    record, rules = match.records.copy(), match.rules
+    n, sides = rules.num_players, rules.num_sides
+    for field, count in (("hands", n), ("laid", n), ("held", n), ("lacks", n), ("newer", n), ("scores", sides)):
+        record[field][0, :count] = np.roll(match.records[field][0, :count], places, axis=0)
+    for field in ("seat", "opener"):
+        record[field] = (record[field] + places) % n
+    return record
+
+
+@pytest.mark.parametrize("name", ["fives_and_threes-4p", "fives_and_threes-3p", "all_fives-4p", "mini-4"])
+def test_moving_all_seats_on_moves_the_values_on(name: str) -> None:
+    """With two sides this flips the sign."""
+    rules = PRESETS[name]
+    for seed in range(10):
+        match = late_position(rules, seed, 8, "any")
+        values = solve(match)
+        for places in range(1, rules.num_players):
+            turned = Solver().solve(turned_by(match, places)).values[0]
+            assert turned.tolist() == np.roll(values, places).tolist()
+
+
+def test_a_lead_of_points_is_worth_nothing_to_the_rest_of_the_round() -> None:
+    """Points that are already made shift nothing as long as the target is far."""
+    match = Match("long-4p", seed=2)
+    before = action_values(match)
+    match.records["scores"][0, :2] = 30, 7
+    assert np.array_equal(action_values(match), before, equal_nan=True)
+
+
+def test_solving_changes_no_match_and_repeats() -> None:
+    match = late_position(PRESETS["all_fives-2p"], 3, 9)
+    before = match.records.tobytes()
+    solver = Solver()
+    first = solver.action_values(match.records)
+    again = solver.action_values(match.records)
+    assert match.records.tobytes() == before
+    assert np.array_equal(first.values, again.values, equal_nan=True)
+    assert first.plies == again.plies
+
+
+# ---------------------------------------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize("name", ["fives_and_threes-4p", "fives_and_threes-3p", "all_fives-2p"])
+def test_a_limit_gives_exact_values_or_says_that_it_does_not(name: str) -> None:
+    matches = np.concatenate([Match(name, seed=s).records for s in range(8)])
+    expected = Solver().action_values(matches)
+    plenty, few = (Solver(most_plies=n).action_values(matches) for n in (10_000_000, 300))
+    assert plenty.exact.all()
+    assert np.array_equal(plenty.values, expected.values, equal_nan=True)
+    assert not few.exact.all()
+    assert (np.isnan(few.values) == np.isnan(expected.values)).all()
+    assert (few.values[~few.exact] != expected.values[~few.exact]).any()
+
+
+def test_the_smallest_limit_plays_every_action_out_greedily() -> None:
+    match = Match("fives_and_threes-4p", seed=5)
+    result = Solver(most_plies=1).action_values(match.records)
+    greedy = GreedyAgent()
+    for action in match.legal_actions():
+        twin = match.copy()
+        event = twin.play(action)
+        while event.round_end is None:
+            event = twin.play(greedy.act(twin.view(twin.seat), np.random.default_rng(0))[0])
+        margin = twin.scores[match.side_of(match.seat)] - twin.scores[1 - match.side_of(match.seat)]
+        assert result.values[0, action] == margin
+    assert not result.exact[0]
+
+
+# ---------------------------------------------------------------------------------------------- errors
+
+
+def a_match(**fields: object) -> np.ndarray:
+    records = Match("mini-3", seed=0).records.copy()
+    for field, value in fields.items():
+        records[field] = value
+    return records
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        (a_match(over=1), r"records\[0\]: the round is over; allowed: a running round"),
+        (Match("mini-3", seed=0).view(0), r"records\[0\]: hands or the boneyard are hidden, as in a view"),
+        (Match("all_fives-2p", seed=0).view(0), r"records\[0\]: hands or the boneyard are hidden"),
+        (np.zeros(0, MATCH), r"records: .*\(0,\) given; allowed: \(N,\) of dtype MATCH, N at least 1"),
+        (np.zeros((1, 1), MATCH), r"records: .*\(1, 1\) given"),
+        (np.zeros(3), r"records: float64 \(3,\) given"),
+        (
+            np.concatenate([Match(name, seed=0).records for name in ("mini-2", "mini-3")]),
+            "records: several rules given; allowed: records of one game",
+        ),
+    ],
+    ids=range(7),
+)
+def test_records_that_cannot_be_solved_are_refused(records: np.ndarray, message: str) -> None:
+    for method in (Solver().solve, Solver().action_values):
+        with pytest.raises(SolverError, match=message):
+            method(records)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"objective": "points"}, "objective: 'points' given; allowed: 'margin', 'match' or an Equity"),
+        ({"most_plies": 0}, "most_plies: 0 given; allowed: 1 or more, or None"),
+        ({"table_bits": 0}, "table_bits: 0 given; allowed: 1 to 28, or None"),
+    ],
+)
+def test_impossible_settings_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(SolverError, match=message):
+        Solver(**settings)
+
+
+def test_an_equity_of_another_game_is_refused() -> None:
+    with pytest.raises(SolverError, match="objective: an equity of mini-2 given; allowed: one of mini-3"):
+        solve(Match("mini-3", seed=0), made_up_equity(PRESETS["mini-2"]))
