@@ -1,8 +1,7 @@
 """``oracle``: plays with all hands open. It cheats, and is there to show ceilings only.
 
-No agent can do better on the average than one that sees everything, plays it out exactly, and meets opponents who
-do the same. Views do not hold what it needs, so it comes in by a door of its own: ``train.arena`` hands it
-matches, and hands them to no other class.
+Views do not hold what it needs, so it comes in by a door of its own: ``train.arena`` hands it matches, and
+hands them to no other class.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ __all__ = ["OracleAgent"]
 class OracleAgent:
     """Perfect play with open hands and a known boneyard, as if all others saw and did the same.
 
-    With more than two sides that is maxⁿ play. It can be told apart from a perfect answer to the opponents that
-    it really meets: it does not know how they play.
+    With more than two sides that is maxⁿ play. It is no perfect answer to weak opponents: it does not know
+    how they play, and expects the best of them.
 
     Args:
         objective: as in ``Solver``; None: the match where the game has an equity table, else the margin.
@@ -37,7 +36,7 @@ class OracleAgent:
         self._rules: Rules | None = None
 
     def __init_subclass__(cls, **_: Any) -> None:
-        raise TypeError(f"{cls.__name__} is made from OracleAgent; allowed: no other class, it is given matches")
+        raise TypeError(f"{cls.__name__} given; allowed: OracleAgent itself, as it is given matches")
 
     def act(self, views: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Views are not enough.
@@ -45,7 +44,7 @@ class OracleAgent:
         Raises:
             TypeError: always.
         """
-        raise TypeError("the oracle needs open hands; allowed: to play in train.arena, which gives it matches")
+        raise TypeError("the oracle needs open hands; allowed: train.arena, which gives it matches")
 
     def act_on_matches(self, matches: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Choose for a batch of matches (N,), hands open: (N,) int64. Ties go to the points scored now."""

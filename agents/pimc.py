@@ -1,13 +1,13 @@
 """``pimc``: perfect-information Monte Carlo, sampled deals and the double-dummy solver.
 
 For each move it samples deals that the view allows, all equally likely (``belief.py``), solves every one with
-open hands (``solver.py``), and takes the action of the highest average value. (Levy, "The million pound bridge
-program", 1989; Ginsberg, "GIB: imperfect information in a computationally challenging game", 2001.)
+open hands (``solver.py``), and takes the action of the highest average value (Levy, "The million pound bridge
+program", 1989; Ginsberg, "GIB: imperfect information in a computationally challenging game", 2001).
 
-Its known flaw is *strategy fusion* (Frank and Basin, 1998): in every sampled deal it counts on choosing, later on,
-what is right for just that deal, as if it were going to see the hands, and it takes partners and opponents to
-see them too. So it never plays to find something out, or to hide it, and averages over futures that cannot be
-told apart when they come.
+Its known flaw is *strategy fusion* (Frank and Basin, "Search in games with incomplete information", 1998): in
+every sampled deal it counts on choosing, later on, what is right for just that deal, as if it were going to
+see the hands, and it takes partners and opponents to see them too. So it never plays to find something out,
+or to hide it.
 """
 
 from __future__ import annotations
@@ -90,13 +90,15 @@ class PimcAgent:
 
     def _mean_values(self, view: np.ndarray, solver: Solver, rng: np.random.Generator) -> np.ndarray:
         """The mean value of each action over sampled deals: (actions,) float64, NaN where illegal."""
-        belief, total, done = Belief(view), 0.0, 0
+        belief, done = Belief(view), 0
+        total = np.zeros(Rules.from_record(view["rules"][0]).num_actions)
         started = time.perf_counter()
         while done < self.samples if self.seconds is None else not done or self._has_time(started):
             count = _CHUNK if self.seconds is not None else min(_CHUNK, self.samples - done)
-            total = total + solver.action_values(belief.deals(count, rng)).values.sum(0)
+            total += solver.action_values(belief.deals(count, rng)).values.sum(0)
             done += count
-        return total / done
+        mean: np.ndarray = total / done
+        return mean
 
     def _has_time(self, started: float) -> bool:
         return self.seconds is not None and time.perf_counter() - started < self.seconds

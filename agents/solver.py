@@ -4,19 +4,19 @@
     >>> action_values(match, "match")                            # (actions,) P(win the match), NaN if illegal
     >>> Solver("margin", most_plies=100_000).action_values(records)  # a batch, with a limit
 
-The objective is ``"margin"``, the points of a side from now to the end of the round minus the mean of the other
-sides'; or the match: ``"match"`` (the stored equity table of the game) or any ``Equity``, the probability that
-the side wins it. With two sides the value is that of best play by both; with more it is that of maxⁿ, where every
-side is out for itself (see ``double_dummy.py``, which also says how ties fall and names the sources).
+The objective is ``"margin"``, the points of a side from now to the end of the round minus the mean of the
+others'; or the match: ``"match"`` (the stored equity table of the game) or any ``Equity``, the probability
+that the side wins it. With two sides the value is that of best play by both; with more it is that of maxⁿ, where
+every side is out for itself (see ``double_dummy.py``, which also says how ties fall and names the sources).
 
-A whole deal of Fives and Threes takes a fraction of a millisecond for two sides, and milliseconds for four singles.
-All Fives with its boneyard in a known order may take seconds: ``most_plies`` limits the search, and values that are
-then not exact are marked so.
+A whole deal of Fives and Threes takes a fraction of a millisecond for two sides, and milliseconds for four
+singles. All Fives with its boneyard in a known order may take seconds: ``most_plies`` limits the search, and
+values that are then not exact are marked so.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -116,7 +116,9 @@ class Solver:
         values = np.full((len(records), rules.num_actions), np.nan)
         return ActionValues(values, *self._run(rules, _solve_actions, records, values))
 
-    def _run(self, rules, function, records, values):
+    def _run(
+        self, rules: Rules, function: Any, records: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         exact, plies = np.zeros(len(records), np.bool_), np.zeros(len(records), np.int64)
         function(records, self.tree(rules), objective_table(self.objective, rules), values, exact, plies)
         return exact, plies

@@ -198,7 +198,7 @@ def test_no_other_agent_is_given_matches(agent: Peeper) -> None:
 
 
 def test_the_oracle_cannot_be_made_into_another_class() -> None:
-    with pytest.raises(TypeError, match="Cheat is made from OracleAgent"):
+    with pytest.raises(TypeError, match="Cheat given; allowed: OracleAgent itself"):
         type("Cheat", (OracleAgent,), {})
 
 
