@@ -6,8 +6,8 @@
 
 The objective is ``"margin"``, the points of a side from now to the end of the round minus the mean of the
 others'; or the match: ``"match"`` (the stored equity table of the game) or any ``Equity``, the probability
-that the side wins it. With two sides the value is that of best play by both; with more it is that of maxⁿ, where
-every side is out for itself (see ``double_dummy.py``, which also says how ties fall and names the sources).
+that the side wins it. With two sides the value is that of best play by both; with more it is that of maxⁿ,
+where every side is out for itself (see ``double_dummy.py``, which says how ties fall and names the sources).
 
 A whole deal of Fives and Threes takes a fraction of a millisecond for two sides, and milliseconds for four
 singles. All Fives with its boneyard in a known order may take seconds: ``most_plies`` limits the search, and
