@@ -89,6 +89,7 @@ class Solver:
         self.most_plies = most_plies
         self.table_bits = table_bits
         self._tree: Tree | None = None
+        self._tables: dict[Rules, EquityTable] = {}  # read from disk once
 
     def solve(self, records: np.ndarray) -> Solution:
         """The value of the rest of each round, for every side.
@@ -120,7 +121,9 @@ class Solver:
         self, rules: Rules, function: Any, records: np.ndarray, values: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         exact, plies = np.zeros(len(records), np.bool_), np.zeros(len(records), np.int64)
-        function(records, self.tree(rules), objective_table(self.objective, rules), values, exact, plies)
+        if rules not in self._tables:
+            self._tables[rules] = objective_table(self.objective, rules)
+        function(records, self.tree(rules), self._tables[rules], values, exact, plies)
         return exact, plies
 
     def tree(self, rules: Rules) -> Tree:

@@ -57,13 +57,12 @@ def enumerate_values(match: Match, scores, equity: Equity | None) -> dict[int, n
 
 def best_of(match: Match, values: dict[int, np.ndarray]) -> np.ndarray:
     """The outcome that the side to move takes: most for itself, then least for the next sides in turn."""
-    side, sides = match.side_of(match.seat), match.num_sides
+    side = match.side_of(match.seat)
 
     def rank(value: np.ndarray) -> tuple[float, ...]:
         turned = np.round(np.roll(value, -side), 9)
         return (turned[0], *-turned[1:])
 
-    assert sides >= 2
     return max(values.values(), key=rank)
 
 
