@@ -28,7 +28,7 @@ class BitLinear(nn.Module):
     Bits (N, inputs) of int8 on a CPU are gathered and added. Anything else is multiplied as usual.
 
     Attributes:
-        weight: (inputs, outputs), one row for each bit: transposed against ``nn.Linear``, since rows are added.
+        weight: (inputs, outputs), a row for each bit: ``nn.Linear``'s transposed, since rows are added.
         bias: (outputs,).
     """
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from fivesthrees_env.kernel.deal import start_match
 from fivesthrees_env.kernel.episode import advance, begin
-from fivesthrees_env.kernel.jit import cold, jit, prefetch
+from fivesthrees_env.kernel.jit import call, jit, prefetch
 from fivesthrees_env.kernel.play import is_legal, only_action, write_mask
 from fivesthrees_env.kernel.record import MATCH, MAX_PLIES, NONE
 from fivesthrees_env.match import IllegalAction, check_seed
@@ -302,7 +302,7 @@ def _ply(match, action, stop_after_round, scheme, rewards, i):
     return over
 
 
-@cold
+@call
 def _skip_forced(match, stop_after_round, scheme, rewards, i):
     """Play on while there is no choice; returns whether the episode ended."""
     for _ in range(_MOST_FORCED):
@@ -314,7 +314,7 @@ def _skip_forced(match, stop_after_round, scheme, rewards, i):
     return False
 
 
-@cold
+@call
 def _open_episode(match, stop_after_round, scheme, carried, i):
     """Forced plies at the start of an episode. Those without any decision are passed over."""
     for _ in range(_MOST_PASSED_OVER):

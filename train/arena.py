@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import numpy as np
 
+from agents.oracle import OracleAgent
 from fivesthrees_env.kernel.deal import deal, lead_with_highest
 from fivesthrees_env.kernel.episode import advance, begin
 from fivesthrees_env.kernel.jit import jit
@@ -57,7 +59,10 @@ def play_out(
 
     Raises:
         IllegalAction: if an agent chooses what it may not; it names the agent.
+        TypeError: if an agent other than the oracle asks for matches; nothing has been played.
     """
+    for agent in agents:
+        sees_all_hands(agent)
     running = np.arange(len(matches))
     while True:
         running = running[~_play_forced(matches, running, one_round)]
@@ -77,10 +82,7 @@ def _make_moves(
     rng: np.random.Generator,
     one_round: bool,
 ) -> None:
-    views = np.zeros(len(asked), MATCH)
-    batch = matches[asked]
-    redact_many(views, batch, batch["seat"])
-    actions = np.asarray(agent.act(views, rng))
+    actions = np.asarray(_ask(agent, matches[asked], rng))
     if actions.shape != asked.shape or actions.dtype.kind not in "iu":
         raise IllegalAction(
             f"agent {agent.name!r} chose {actions.dtype} of shape {actions.shape}; "
@@ -89,6 +91,31 @@ def _make_moves(
     bad = _play_chosen(matches, asked, actions.astype(np.int64), one_round)
     if bad >= 0:
         raise IllegalAction(f"agent {agent.name!r} chose action {actions[bad]}, which is not legal")
+
+
+def sees_all_hands(agent: Agent) -> TypeGuard[OracleAgent]:
+    """Whether an agent is given matches instead of views: the oracle, and no other class.
+
+    Raises:
+        TypeError: if another agent has the oracle's method, ``act_on_matches``.
+    """
+    if type(agent) is OracleAgent:
+        return True
+    if hasattr(agent, "act_on_matches"):
+        raise TypeError(
+            f"agent {agent.name!r} has act_on_matches; allowed: act(views, rng), since only the oracle sees "
+            "all hands"
+        )
+    return False
+
+
+def _ask(agent: Agent, batch: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """What an agent chooses in each match of a batch: by views, but for the oracle."""
+    if sees_all_hands(agent):
+        return OracleAgent.act_on_matches(agent, batch, rng)
+    views = np.zeros(len(batch), MATCH)
+    redact_many(views, batch, batch["seat"])
+    return agent.act(views, rng)
 
 
 @jit

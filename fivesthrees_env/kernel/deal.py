@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fivesthrees_env.kernel.jit import cold, jit
+from fivesthrees_env.kernel.jit import call, jit
 from fivesthrees_env.kernel.layout import clear_line, tile_bit
 from fivesthrees_env.kernel.random import below
 from fivesthrees_env.kernel.record import NONE
@@ -14,7 +14,7 @@ BY_LOT, BY_HIGHEST_DOUBLE = range(2)  # Rules.lead_first
 ROTATE, BY_WINNER = range(2)  # Rules.lead_later
 
 
-@cold
+@call
 def start_match(match):
     """Set the scores to nothing, shuffle, and deal the first round (FT-4, AF-2)."""
     for side in range(4):
@@ -28,7 +28,7 @@ def start_match(match):
     deal_first(match)
 
 
-@cold
+@call
 def start_round(match):
     """Shuffle and deal the round after a finished one."""
     match.round_index += 1
@@ -106,12 +106,26 @@ def lead_with_highest(match):
     best = best_rank = -1
     for seat in range(match.rules.num_players):
         for tile in range(match.rules.num_tiles):
-            # Among equally heavy tiles the one with the larger half has the larger index.
-            rank = tile + 64 * PIPS[tile] + 4096 * DOUBLE[tile]
-            if match.hands[seat] & tile_bit(tile) and rank > best_rank:
-                best, best_rank = tile, rank
+            if match.hands[seat] & tile_bit(tile) and lead_rank(tile) > best_rank:
+                best, best_rank = tile, lead_rank(tile)
                 match.opener = match.seat = seat
     match.must_lead = best
+
+
+@jit
+def lead_rank(tile):
+    """AF-2: of all dealt tiles, the one with the highest rank must be led."""
+    # Among equally heavy tiles the one with the larger half has the larger index.
+    return np.int64(tile) + 64 * np.int64(PIPS[tile]) + 4096 * np.int64(DOUBLE[tile])
+
+
+@jit
+def highest_leads(match):
+    """Whether AF-2 decided who leads the running round, and with what."""
+    rules = match.rules
+    if rules.lead_first == BY_LOT:
+        return False
+    return match.round_index == 0 or (rules.lead_later == BY_WINNER and match.round_winner == NONE)
 
 
 @jit

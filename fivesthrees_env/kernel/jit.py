@@ -1,7 +1,8 @@
 """How the kernel is compiled: once, cached on disk, and never from a stale cache.
 
 Numba asks of a cached function whether its own file has changed, so an edit in one module would leave its
-callers in other modules on the old code. Here all of them depend on all sources of the package.
+callers in other modules on the old code. Here all of them depend on all sources of the package, and those
+outside of it (``agents``, ``train``) on their neighbours and on ``agents`` too.
 """
 
 from __future__ import annotations
@@ -26,18 +27,31 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @cache
-def _digest_of_sources() -> str:
-    sources = sorted(_PACKAGE.rglob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+def _digest_of_sources(folder: Path) -> str:
+    """A fingerprint of what a function in this folder can depend on.
+
+    That is the package; outside of it also the neighbours and, in a checkout, ``agents``.
+    """
+    sources = set(_PACKAGE.rglob("*.py"))
+    if not folder.is_relative_to(_PACKAGE):
+        sources.update(folder.glob("*.py"), (_PACKAGE.parent / "agents").glob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(sources))).hexdigest()
 
 
 def jit(function: Callable[..., Any], inline: bool = True) -> Any:
-    """Compile a kernel function, or one that calls some: no Python objects, no GIL, cached on disk."""
+    """Compile a kernel function, or one that calls some: no Python objects, no GIL, cached on disk.
+
+    Args:
+        function: what to compile.
+        inline: put it into its callers as a whole. Where a large function is called in several places,
+            a call costs less than the time to compile them all: ``@call``.
+    """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": inline}
     try:
         compiled: Any = numba.njit(cache=True, **options)(function)
         # Numba's stamp of a cached function is the time and size of its file; ours is the whole package.
-        compiled._cache._cache_file._source_stamp = _digest_of_sources()
+        folder = Path(function.__code__.co_filename).parent
+        compiled._cache._cache_file._source_stamp = _digest_of_sources(folder)
     except (RuntimeError, AttributeError):  # no folder can be written, or Numba keeps its stamp elsewhere
         compiled = numba.njit(**options)(function)
     return compiled
@@ -64,8 +78,8 @@ _listen: Any = event.register
 _listen("numba:compile", _FirstCompile())
 
 
-def cold(function: Callable[..., Any]) -> Any:
-    """``jit`` for what happens once a round: called, not copied into every caller, which compiles faster."""
+def call(function: Callable[..., Any]) -> Any:
+    """``jit`` for what is large or happens once a round: called, not copied into every caller."""
     return jit(function, inline=False)
 
 

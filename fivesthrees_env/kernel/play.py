@@ -104,6 +104,14 @@ def write_mask(match, mask):
 @jit
 def play(match, action):
     """Make a legal action: `match.event` tells what it did; a finished round is not yet dealt anew."""
+    make_ply(match, action)
+    match.history[match.num_plies] = match.event.ply
+    match.num_plies += 1
+
+
+@jit
+def make_ply(match, action):
+    """Make a legal action without noting it in the history: all that a search needs."""
     clear_event(match)
     match.event.ply.seat = match.seat
     if action < draw_action(match):
@@ -113,8 +121,6 @@ def play(match, action):
         knock(match)
     else:
         draw(match)
-    match.history[match.num_plies] = match.event.ply
-    match.num_plies += 1
 
 
 @jit

@@ -43,3 +43,10 @@ def below(match, n):
         # The threshold is below n, so the division is rarely needed.
         if low >= n or low >= (_LOW_32 + np.uint64(1) - n) % n:
             return np.int64(product >> np.uint64(32))
+
+
+@jit
+def uniform(match):
+    """A uniform float64 in [0, 1): a multiple of 2**-53."""
+    match.counter += np.uint64(1)
+    return np.float64(mix(match.key + match.counter * _GAMMA) >> np.uint64(11)) * 2.0**-53

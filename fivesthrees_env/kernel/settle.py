@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fivesthrees_env.kernel.jit import cold, jit, lowest_bit
+from fivesthrees_env.kernel.jit import call, jit, lowest_bit
 from fivesthrees_env.kernel.layout import fitting_anywhere
 from fivesthrees_env.kernel.record import BLOCKED, NONE, OUT, OVER_TARGET, WIN_ON_LEAD
 from fivesthrees_env.tiles import PIPS
@@ -148,7 +148,7 @@ def end_round_out(match, seat):
     match.round_winner = seat
 
 
-@cold
+@call
 def end_round_blocked(match):
     """The round is blocked: FT pays nothing (FT-18), AF pays the single lightest side (AF-9)."""
     event, rules = match.event, match.rules
