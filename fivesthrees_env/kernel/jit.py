@@ -1,7 +1,8 @@
 """How the kernel is compiled: once, cached on disk, and never from a stale cache.
 
 Numba asks of a cached function whether its own file has changed, so an edit in one module would leave its
-callers in other modules on the old code. Here all of them depend on all sources of the package.
+callers in other modules on the old code. Here all of them depend on all sources of the package, and those
+outside of it (``agents``, ``train``) on their neighbours too.
 """
 
 from __future__ import annotations
@@ -22,21 +23,34 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @cache
-def _digest_of_sources() -> str:
-    sources = sorted(_PACKAGE.rglob("*.py"))
+def _digest_of_sources(folder: Path) -> str:
+    """A fingerprint of what a function in this folder can depend on: its neighbours and the package."""
+    sources = sorted({*_PACKAGE.rglob("*.py"), *folder.glob("*.py")})
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
-def jit(function: Callable[..., Any]) -> Any:
-    """Compile a kernel function, or one that calls some: no Python objects, no GIL, cached on disk."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
+def jit(function: Callable[..., Any], inline: bool = True) -> Any:
+    """Compile a kernel function, or one that calls some: no Python objects, no GIL, cached on disk.
+
+    Args:
+        function: what to compile.
+        inline: put it into its callers as a whole. Where a large function is called in several places,
+            a call costs less than the time to compile them all: ``@call``.
+    """
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": inline}
     try:
         compiled: Any = numba.njit(cache=True, **options)(function)
         # Numba's stamp of a cached function is the time and size of its file; ours is the whole package.
-        compiled._cache._cache_file._source_stamp = _digest_of_sources()
+        folder = Path(function.__code__.co_filename).parent
+        compiled._cache._cache_file._source_stamp = _digest_of_sources(folder)
     except (RuntimeError, AttributeError):  # no folder can be written, or Numba keeps its stamp elsewhere
         compiled = numba.njit(**options)(function)
     return compiled
+
+
+def call(function: Callable[..., Any]) -> Any:
+    """Compile a function that stays one of its own."""
+    return jit(function, inline=False)
 
 
 #: Functions written as LLVM instructions; typed by Numba, not for type checkers.
