@@ -48,7 +48,7 @@ _ONE_PLACEMENT = 10
 
 
 class SmartGreedyAgent:
-    """Own points minus the reply of the next opponent, who has none to a win; ties go to the heavier tile.
+    """Own points minus the reply of the next opponent; ties go to the heavier tile.
 
     It knows its hand, the line, the scores, and which tiles it has not seen. Of these the next opponent (the
     next seat of another side that holds tiles) may hold any that it has not shown to lack by knocking or
@@ -57,21 +57,25 @@ class SmartGreedyAgent:
     Args:
         reply: "best" takes the best reply that any of those tiles allows, as in the public two-player
             ladder; "expected" weighs replies by the chance that the opponent holds the tiles for them.
+        take_win: lay a tile that reaches the target, since there is no reply to it. The player of the public
+            ladder does not think of that.
     """
 
     name = "smart-greedy"
 
-    def __init__(self, reply: str = "best") -> None:
+    def __init__(self, reply: str = "best", take_win: bool = True) -> None:
         if reply not in ("best", "expected"):
             raise ValueError(f'reply: {reply!r} given; allowed: "best" or "expected"')
-        self.reply = reply
+        self.reply, self.take_win = reply, take_win
 
     def act(self, views: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """See ``Agent.act``; `rng` is not used."""
         actions = np.empty(len(views), np.int64)
         if len(views):
             rules = Rules.from_record(views["rules"][0])
-            _act_smart_greedily(views, new_desk(), gain_book(rules), self.reply == "expected", actions)
+            _act_smart_greedily(
+                views, new_desk(), gain_book(rules), self.reply == "expected", self.take_win, actions
+            )
         return actions
 
 
@@ -151,10 +155,10 @@ class ExpertAgent:
 
 
 @jit
-def _act_smart_greedily(views, desks, book, expected, actions):
+def _act_smart_greedily(views, desks, book, expected, take_win, actions):
     for i in range(views.size):
         look(desks[0], views[i], False)
-        actions[i] = smart_greedy_action(desks[0], book, expected)
+        actions[i] = smart_greedy_action(desks[0], book, expected, take_win)
 
 
 @jit
@@ -168,13 +172,14 @@ def _act_expertly(views, desks, book, chance, lore, actions):
 
 
 @call
-def smart_greedy_action(desk, book, expected):
-    """What ``SmartGreedyAgent`` does at a desk that ``look`` has laid out; `expected` is its kind of reply.
+def smart_greedy_action(desk, book, expected, take_win):
+    """What ``SmartGreedyAgent`` does at a desk that ``look`` has laid out.
 
     Args:
         desk: of dtype ``DESK``.
         book: ``gain_book(rules)``.
         expected: weigh the replies by chance.
+        take_win: fear no reply to a win.
     """
     table = desk.table
     best, best_rank = only_action(table), -np.inf
@@ -188,7 +193,7 @@ def smart_greedy_action(desk, book, expected):
             tile = np.int64(lowest_bit(tiles))
             tiles &= tiles - np.uint64(1)
             points = accepted_points(table, tile, end) + settlement_points(table, tile, end)
-            if table.scores[0] + points >= table.rules.target:
+            if take_win and table.scores[0] + points >= table.rules.target:
                 return end * np.int64(table.rules.num_tiles) + tile  # there is no reply
             try_placement(desk, book, tile, end)
             if expected:

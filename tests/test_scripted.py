@@ -89,7 +89,7 @@ def test_play_outs_on_matches_choose_like_agents_on_views() -> None:
 def _choose_on_matches(matches, desks, book, chance, lore, actions):
     for i in range(matches.size):
         look(desks[0], matches[i], True)
-        actions[i, 0] = smart_greedy_action(desks[0], book, False)
+        actions[i, 0] = smart_greedy_action(desks[0], book, False, True)
         actions[i, 1] = expert_action(desks[0], book, chance, lore)
 
 
@@ -209,6 +209,12 @@ def test_smart_greedy_is_own_points_minus_the_reply(preset: str, expected: bool)
             if match.events[-1].round_end:
                 break
     assert asked > 3
+
+
+def test_smart_greedy_fears_the_reply_to_a_win_only_as_in_the_public_ladder() -> None:
+    match = played(LEADS, 0, [58, 53])
+    assert choice(SmartGreedyAgent(), match) == "[3|6] left"
+    assert choice(SmartGreedyAgent(take_win=False), match) != "[3|6] left"
 
 
 def test_smart_greedy_refuses_another_reply() -> None:
