@@ -59,8 +59,9 @@ lint: setup ## ruff and mypy only
 format: setup ## lay the code out and mend what ruff can mend by itself
 	@$(RUN) -m ruff check --quiet --fix . ; $(RUN) -m ruff format --quiet .
 
-bench: setup ## measure the engine, the AEC loop and training
+bench: setup ## measure the engine, the agents, the AEC loop and training
 	@$(RUN) -m benchmarks.engine
+	@$(RUN) -m benchmarks.agents
 	@$(RUN) -m benchmarks.aec
 	@$(RUN) -m benchmarks.train
 

@@ -2,7 +2,7 @@
 
 >>> import agents
 >>> agents.names()
-('random', 'greedy', 'pimc', 'oracle')
+('random', 'greedy', 'smart-greedy', 'expert', 'pimc', 'oracle')
 >>> agents.load("runs/my-run/agent.safetensors")
 """
 
@@ -21,6 +21,8 @@ __all__ = ["Agent", "GreedyAgent", "RandomAgent", "load", "names"]
 _BY_NAME = {
     "random": "fivesthrees_env.opponents:RandomAgent",
     "greedy": "fivesthrees_env.opponents:GreedyAgent",
+    "smart-greedy": "agents.scripted:SmartGreedyAgent",
+    "expert": "agents.scripted:ExpertAgent",
     "pimc": "agents.pimc:PimcAgent",
     "oracle": "agents.oracle:OracleAgent",
 }

@@ -216,7 +216,5 @@ def _act_randomly(views, stream, actions):
 
 @jit
 def _act_greedily(views, actions):
-    scratch = np.empty(1, MATCH)
     for i in range(views.size):
-        scratch[0] = views[i]  # looking ahead lays tiles for a moment; the caller's views stay untouched
-        actions[i] = greedy_action(scratch[0])
+        actions[i] = greedy_action(views[i])

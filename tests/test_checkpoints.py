@@ -383,7 +383,7 @@ def test_agents_are_loaded_by_file_and_by_folder(stored: Path, monkeypatch: pyte
 
 def test_an_unknown_agent_is_refused_with_what_there_is(tmp_path: Path) -> None:
     for name in ("chess", str(tmp_path / "nowhere"), "a\0b"):
-        with pytest.raises(ValueError, match=r"no agent .*; allowed: random, greedy, .*the path"):
+        with pytest.raises(ValueError, match=r"no agent .*; allowed: random, greedy, .*, the path"):
             agents.load(name)
 
 

@@ -195,7 +195,7 @@ class Args:
     """Arguments of an evaluation."""
 
     first: tyro.conf.Positional[str]
-    """An agent: a name (random, greedy) or the path of a checkpoint or run."""
+    """An agent: a name (random, greedy, smart-greedy, expert) or the path of a checkpoint or run."""
     second: tyro.conf.Positional[str]
     """The agent to measure it against."""
     rules: str | None = None

@@ -38,9 +38,14 @@ def fitting(match, end):
 @jit
 def fitting_anywhere(match):
     """The tiles that fit any open end, whoever holds them, as a mask."""
+    return _fitting_any(match.ends)
+
+
+@jit
+def _fitting_any(ends):
     tiles = _NOTHING
     for end in range(MAX_ENDS):
-        tiles |= fitting(match, end)
+        tiles |= FITS[ends[end]] if ends[end] >= 0 else _NOTHING
     return tiles
 
 
@@ -66,33 +71,70 @@ def can_lay(match, seat):
 
 
 @jit
-def join(match, tile, end):
-    """Lay a tile at an end (FT-6, FT-8, AF-4): the lead lies low half left."""
+def joined(match, tile, end):
+    """The line as a tile laid at an end would leave it (FT-6, FT-8, AF-4): the lead lies low half left.
+
+    The match stays as it is.
+
+    Returns:
+        Ends and weights, four of each, the spinner, and its free sides, as in the record.
+    """
+    left, right, up, down = match.ends[LEFT], match.ends[RIGHT], match.ends[UP], match.ends[DOWN]
+    w_left, w_right, w_up, w_down = (
+        match.weights[LEFT],
+        match.weights[RIGHT],
+        match.weights[UP],
+        match.weights[DOWN],
+    )
     low, high, double = LOW[tile], HIGH[tile], DOUBLE[tile]
+    spinner, spinner_free = match.spinner, match.spinner_free & ~(1 << end)
     if match.placed == 0:
-        match.ends[LEFT], match.ends[RIGHT] = low, high
-        match.weights[LEFT] = match.weights[RIGHT] = 1  # FT-11: a lone double is counted once
+        left, right = low, high
+        w_left = w_right = np.int8(1)  # FT-11: a lone double is counted once
     else:
-        if match.placed == 1 and match.ends[LEFT] == match.ends[RIGHT]:
-            match.weights[1 - end] = 2  # FT-12: the free side of a led double is a terminal double
-        match.ends[end] = low if match.ends[end] == high else high
-        match.weights[end] = 1 + double  # FT-10
-        match.spinner_free &= ~(1 << end)
-    if match.rules.spinner and double and match.spinner == NONE:
-        match.spinner = low
-        match.spinner_free = 0b11 if match.placed == 0 else 1 << end
+        free = low if match.ends[end] == high else high
+        weight = np.int8(1 + double)  # FT-10
+        if match.placed == 1 and left == right:
+            w_left = w_right = np.int8(2)  # FT-12: the free side of a led double is a terminal double
+        if end == LEFT:
+            left, w_left = free, weight
+        elif end == RIGHT:
+            right, w_right = free, weight
+        elif end == UP:
+            up, w_up = free, weight
+        else:
+            down, w_down = free, weight
+    if match.rules.spinner:
+        if double and spinner == NONE:
+            spinner = low
+            spinner_free = 0b11 if match.placed == 0 else 1 << end
+        if spinner != NONE and spinner_free == 0 and up == NONE:
+            up = down = spinner  # AF-4: both long sides are covered
+            w_up = w_down = np.int8(0)  # AF-5: nothing lies there yet
+    return (left, right, up, down), (w_left, w_right, w_up, w_down), spinner, spinner_free
+
+
+@jit
+def join(match, tile, end):
+    """Lay a tile at an end."""
+    ends, weights, match.spinner, match.spinner_free = joined(match, tile, end)
+    for e in range(MAX_ENDS):
+        match.ends[e] = ends[e]
+        match.weights[e] = weights[e]
     match.placed += 1
-    if match.spinner != NONE and match.spinner_free == 0 and match.ends[UP] == NONE:
-        match.ends[UP] = match.ends[DOWN] = match.spinner  # AF-4: both long sides are covered
-        match.weights[UP] = match.weights[DOWN] = 0  # AF-5: nothing lies there yet
 
 
 @jit
 def end_count(match):
     """What the open ends add up to, in pips (FT-9 to FT-12, AF-5)."""
+    return _count(match.ends, match.weights)
+
+
+@jit
+def _count(ends, weights):
     count = 0
     for end in range(MAX_ENDS):  # a closed end has the weight 0
-        count += np.int64(match.ends[end]) * match.weights[end]
+        count += np.int64(ends[end]) * weights[end]
     return count
 
 
@@ -102,16 +144,8 @@ def look_ahead(match, tile, end):
 
     The match stays as it is.
     """
-    ends = (match.ends[0], match.ends[1], match.ends[2], match.ends[3])
-    weights = (match.weights[0], match.weights[1], match.weights[2], match.weights[3])
-    placed, spinner, spinner_free = match.placed, match.spinner, match.spinner_free
-    join(match, tile, end)
-    count, fits = end_count(match), fitting_anywhere(match)
-    for e in range(MAX_ENDS):
-        match.ends[e] = ends[e]
-        match.weights[e] = weights[e]
-    match.placed, match.spinner, match.spinner_free = placed, spinner, spinner_free
-    return count, fits
+    ends, weights, _, _ = joined(match, tile, end)
+    return _count(ends, weights), _fitting_any(ends)
 
 
 @jit

@@ -1,0 +1,379 @@
+"""Players that follow fixed rules: ``smart-greedy`` looks one reply ahead, ``expert`` knows the lore.
+
+Both are compiled, and serve twice: as agents over batches of views, and as play-out policies on matches.
+A play-out looks at a match from the seat to move, and sees no more than that seat does:
+
+    desk, book, chance, lore = new_desk()[0], gain_book(rules), race(rules), Lore()
+    look(desk, match, True)
+    action = expert_action(desk, book, chance, lore)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from agents.desk import (
+    accepted_gain,
+    bonus_of,
+    chance_of_none,
+    expected_gain,
+    gain_book,
+    look,
+    most_gained,
+    new_desk,
+    next_opponent,
+    note_hand,
+    note_owners,
+    note_unlikely,
+    try_placement,
+    unseen_tiles,
+    without_voids,
+)
+from agents.race import even_race, race
+from fivesthrees_env.kernel.jit import call, count_bits, jit, lowest_bit
+from fivesthrees_env.kernel.layout import fitting_anywhere, look_ahead, playable, tile_bit
+from fivesthrees_env.kernel.play import accepted_points, only_action
+from fivesthrees_env.kernel.settle import BLOCK_NONE, BONUS_PIPS, points_of, side_of
+from fivesthrees_env.opponents import settlement_points
+from fivesthrees_env.rules import Rules
+from fivesthrees_env.tiles import DOUBLE, FITS, LOW, PIPS, tile_index
+
+__all__ = ["WHEN_ON", "ExpertAgent", "Lore", "SmartGreedyAgent", "expert_action", "smart_greedy_action"]
+
+_FIVE_FOUR = tile_index(4, 5)
+#: A need below this one, in units of ``score_unit``, may be met by one placement: by 8 points and a bonus.
+_ONE_PLACEMENT = 10
+
+
+class SmartGreedyAgent:
+    """Own points minus the reply of the next opponent; ties go to the heavier tile.
+
+    It knows its hand, the line, the scores, and which tiles it has not seen. Of these the next opponent (the
+    next seat of another side that holds tiles) may hold any that it has not shown to lack by knocking or
+    drawing. The opponent's points are those that its score would take, the bonus for its last tile included.
+
+    Args:
+        reply: "best" takes the best reply that any of those tiles allows, as in the public two-player
+            ladder; "expected" weighs replies by the chance that the opponent holds the tiles for them.
+        take_win: lay a tile that reaches the target, since there is no reply to it. The player of the public
+            ladder does not think of that.
+    """
+
+    name = "smart-greedy"
+
+    def __init__(self, reply: str = "best", take_win: bool = True) -> None:
+        if reply not in ("best", "expected"):
+            raise ValueError(f'reply: {reply!r} given; allowed: "best" or "expected"')
+        self.reply, self.take_win = reply, take_win
+
+    def act(self, views: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """See ``Agent.act``; `rng` is not used."""
+        actions = np.empty(len(views), np.int64)
+        if len(views):
+            rules = Rules.from_record(views["rules"][0])
+            _act_smart_greedily(
+                views, new_desk(), gain_book(rules), self.reply == "expected", self.take_win, actions
+            )
+        return actions
+
+
+class Lore(NamedTuple):
+    """The rules of the expert: a switch, or a weight in points where a rule weighs against others.
+
+    The defaults are what plays best; a rule that was found to be of no use or to do harm is off. Weights are
+    in points of Fives and Threes, in the other games in units of ``Rules.score_unit``.
+    """
+
+    take_win: bool = True
+    """Lay a tile that reaches the target, whatever else speaks against it."""
+    aim: bool = True
+    """Value scores by the race to the target (``race.py``): rather 59 than 60. Off: all points alike."""
+    weigh_replies: bool = True
+    """Weigh the next opponent's replies by chance. Off: expect the best one, as ``smart-greedy`` does."""
+    read_knocks: bool = True
+    """Nobody holds a value that they have shown to lack."""
+    read_points: bool = True
+    """Nobody holds a tile that would have earned more than what they laid, as far as that leaves enough."""
+    lead_54: float = 1.0
+    """Lead the 5-4, where it scores."""
+    follow_partner: float = 0.4
+    """Count what partner may follow with: this share of the expected gain."""
+    follow_self: float = 0.2
+    """Count what one may follow with oneself: this share of the best gain of a tile kept."""
+    cover_doubles: float = 0.0
+    """Lay no double that neither partner nor one's own next tile can cover: times the chance of that."""
+    hold_stitch: float = 0.0
+    """When ahead, hold the tiles that make all ends alike."""
+    spare_partner: float = 0.15
+    """Do not play on partner's end when there is a play on an opponent's."""
+    block_behind: float = 0.0
+    """Block when behind and the next opponent may win by one placement: times the chance of a block."""
+    block_busts: float = 0.0
+    """Block for a new deal when every play busts: times the chance of a block."""
+    shed: float = 0.04
+    """Where pips left in hands are paid, lay heavy tiles first: per pip."""
+
+
+#: Weights of the rules that are off by default, for those who want them on.
+WHEN_ON = Lore(cover_doubles=0.5, hold_stitch=0.5, block_behind=1.0, block_busts=1.0)
+
+
+class ExpertAgent:
+    """The lore of the game: one reply ahead, with the score, the hands and the partner in mind.
+
+    It values a placement by the chance to win the race from the scores that it and the expected reply of the
+    next opponent leave, in points; on top come the rules of ``Lore``. It knows what a view shows, the plies
+    of the round included. Rules without a meaning in a game are off there: those of partners without
+    partners, blocks where a block is paid, the 5-4 where it does not score.
+
+    Args:
+        rules: each a field of ``Lore``: False for off, True for on at its usual weight, or a weight.
+
+    Raises:
+        ValueError: if there is no such rule.
+    """
+
+    name = "expert"
+
+    def __init__(self, **rules: float) -> None:
+        for rule in rules:
+            if rule not in Lore._fields:
+                raise ValueError(f"rule {rule!r} given; allowed: {', '.join(Lore._fields)}")
+        weights = {k: getattr(WHEN_ON, k) if v is True else v for k, v in rules.items()}
+        self.lore = Lore()._replace(**{k: type(getattr(WHEN_ON, k))(v) for k, v in weights.items()})
+
+    def act(self, views: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """See ``Agent.act``; `rng` is not used."""
+        actions = np.empty(len(views), np.int64)
+        if len(views):
+            rules = Rules.from_record(views["rules"][0])
+            chance = race(rules) if self.lore.aim else even_race(rules)
+            _act_expertly(views, new_desk(), gain_book(rules), chance, self.lore, actions)
+        return actions
+
+
+@jit
+def _act_smart_greedily(views, desks, book, expected, take_win, actions):
+    for i in range(views.size):
+        look(desks[0], views[i], False)
+        actions[i] = smart_greedy_action(desks[0], book, expected, take_win)
+
+
+@jit
+def _act_expertly(views, desks, book, chance, lore, actions):
+    for i in range(views.size):
+        look(desks[0], views[i], True)
+        actions[i] = expert_action(desks[0], book, chance, lore)
+
+
+# ------------------------------------------------------------------------------------ smart-greedy
+
+
+@call
+def smart_greedy_action(desk, book, expected, take_win):
+    """What ``SmartGreedyAgent`` does at a desk that ``look`` has laid out.
+
+    Args:
+        desk: of dtype ``DESK``.
+        book: ``gain_book(rules)``.
+        expected: weigh the replies by chance.
+        take_win: fear no reply to a win.
+    """
+    table = desk.table
+    best, best_rank = only_action(table), -np.inf
+    if best >= 0:
+        return best
+    opponent = next_opponent(table, 0)
+    note_hand(desk, opponent, without_voids(table, opponent, unseen_tiles(table)))
+    for end in range(table.rules.num_ends):
+        tiles = playable(table, 0, end)
+        while tiles:
+            tile = np.int64(lowest_bit(tiles))
+            tiles &= tiles - np.uint64(1)
+            points = accepted_points(table, tile, end) + settlement_points(table, tile, end)
+            if take_win and table.scores[0] + points >= table.rules.target:
+                return end * np.int64(table.rules.num_tiles) + tile  # there is no reply
+            try_placement(desk, book, tile, end)
+            if expected:
+                reply = expected_gain(desk, book, opponent)
+            else:
+                reply = float(most_gained(desk, book, opponent, desk.tiles[opponent]))
+            rank = points - reply + PIPS[tile] / 1000
+            if rank > best_rank:
+                best, best_rank = end * np.int64(table.rules.num_tiles) + tile, rank
+    return best
+
+
+# ------------------------------------------------------------------------------------ expert
+
+
+@call
+def expert_action(desk, book, chance, lore):
+    """What ``ExpertAgent`` does at a desk that ``look`` has laid out with the plies of the round.
+
+    Args:
+        desk: of dtype ``DESK``.
+        book: ``gain_book(rules)``.
+        chance: ``race(rules)``, or ``even_race(rules)`` for an expert without an aim.
+        lore: a ``Lore``.
+    """
+    table = desk.table
+    best, best_rank = only_action(table), -np.inf
+    if best >= 0:
+        return best
+    _read_hands(desk, book, lore)
+    _take_stock(desk, chance, lore)
+    for end in range(table.rules.num_ends):
+        tiles = playable(table, 0, end)
+        while tiles:
+            tile = np.int64(lowest_bit(tiles))
+            tiles &= tiles - np.uint64(1)
+            points = accepted_points(table, tile, end) + settlement_points(table, tile, end)
+            if lore.take_win and table.scores[0] + points >= table.rules.target:
+                return end * np.int64(table.rules.num_tiles) + tile
+            try_placement(desk, book, tile, end)
+            rank = _prospects(desk, book, chance, lore, points) + _worth_of_tile(
+                desk, lore, tile, end, points
+            )
+            rank += _worth_of_line(desk, book, lore, tile, end)
+            if rank > best_rank:
+                best, best_rank = end * np.int64(table.rules.num_tiles) + tile, rank
+    return best
+
+
+@jit
+def _read_hands(desk, book, lore):
+    """What each other seat may hold, by its knocks and by the points that it did not take."""
+    table = desk.table
+    unseen = unseen_tiles(table)
+    if lore.read_points:
+        note_unlikely(desk, book)
+    for seat in range(1, table.rules.num_players):
+        tiles = without_voids(table, seat, unseen) if lore.read_knocks else unseen
+        if lore.read_points:
+            likely = tiles & ~desk.unlikely[seat]
+            if count_bits(likely) >= table.held[seat]:
+                tiles = likely
+        note_hand(desk, seat, tiles)
+
+
+@jit
+def _take_stock(desk, chance, lore):
+    """Note on the desk what does not depend on the placement: needs, worth of a point, ends, blocks."""
+    table, rules = desk.table, desk.table.rules
+    desk.rival = next_opponent(table, 0)
+    unit = np.int64(rules.score_unit)
+    desk.own_need = own = (np.int64(rules.target) - table.scores[0]) // unit
+    desk.other_need = other = (np.int64(rules.target) - table.scores[side_of(table, desk.rival)]) // unit
+    step = min(3, own, other)
+    desk.point = (chance[own - step, other] - chance[own, other - step]) / (2 * step)
+    desk.ahead = chance[own, other] > 0.5
+    desk.partner = rules.num_sides < rules.num_players
+    desk.opponents_end = False
+    if desk.partner and lore.spare_partner != 0.0:
+        note_owners(desk)
+        for end in range(rules.num_ends):
+            desk.opponents_end |= desk.owner[end] & 1 and playable(table, 0, end) != 0
+    desk.block = 0.0
+    if rules.block == BLOCK_NONE:
+        if not desk.ahead and other < _ONE_PLACEMENT:
+            desk.block += lore.block_behind
+        if own < _ONE_PLACEMENT and lore.block_busts != 0.0 and _every_play_busts(table):
+            desk.block += lore.block_busts
+
+
+@jit
+def _every_play_busts(table):
+    """Whether there are points to be had, but none that the score would take."""
+    offered = False
+    for end in range(table.rules.num_ends):
+        tiles = playable(table, 0, end)
+        while tiles:
+            tile = np.int64(lowest_bit(tiles))
+            tiles &= tiles - np.uint64(1)
+            if accepted_points(table, tile, end):
+                return False
+            offered |= points_of(table, look_ahead(table, tile, end)[0]) > 0
+    return offered
+
+
+@jit
+def _prospects(desk, book, chance, lore, points):
+    """The race after a placement, the expected reply and partner's expected follow-up, in points."""
+    table = desk.table
+    own, other = max(desk.own_need - points // table.rules.score_unit, 0), desk.other_need
+    mean = _after_best(desk, book, chance, desk.rival, own, other, lore.weigh_replies)
+    if desk.partner and lore.follow_partner != 0.0 and table.held[2] and own > 0:
+        table.scores[0] += points  # partner's points must fit what is then needed
+        follow = _after_best(desk, book, chance, 2, own, other, True) - chance[own, other]
+        table.scores[0] -= points
+        mean += lore.follow_partner * follow
+    return mean / desk.point
+
+
+@jit
+def _after_best(desk, book, chance, seat, own, other, weighed):
+    """Chance to win the race from these needs after a seat's best tile on the second table, expected.
+
+    Without `weighed` the seat is taken to hold every tile that it may hold.
+    """
+    table, bonus = desk.table, bonus_of(desk.table, seat)
+    ours, unit = side_of(table, seat) == 0, np.int64(table.rules.score_unit)
+    mean, tiles, none = 0.0, np.uint64(0), 1.0
+    for g in range(len(book.gains) - 1, -1, -1):  # as in ``expected_gain``
+        gain = accepted_gain(table, book, g, seat, bonus)
+        if gain and desk.gaining[g]:
+            tiles |= desk.gaining[g]
+            none_either = chance_of_none(desk, seat, tiles)
+            if not weighed and none_either < 1.0:
+                none_either = 0.0
+            gain = gain if unit == 1 else gain // unit  # a division takes long
+            here = chance[max(own - gain, 0), other] if ours else chance[own, max(other - gain, 0)]
+            mean += (none - none_either) * here
+            none = none_either
+    return mean + none * chance[own, other]
+
+
+@jit
+def _worth_of_tile(desk, lore, tile, end, points):
+    """What the rules say of laying this tile at this end."""
+    table, worth = desk.table, 0.0
+    if tile == _FIVE_FOUR and table.placed == 0 and points > 0:
+        worth += lore.lead_54
+    if lore.cover_doubles != 0.0 and DOUBLE[tile]:
+        worth -= lore.cover_doubles * _chance_that_bare(desk, tile)
+    if desk.opponents_end and desk.owner[end] == 2:
+        worth -= lore.spare_partner
+    if table.rules.going_out == BONUS_PIPS:
+        worth += lore.shed * PIPS[tile]
+    return worth
+
+
+@jit
+def _chance_that_bare(desk, tile):
+    """Chance that neither partner nor the own hand covers a double, if the hand goes on at all."""
+    table = desk.table
+    covers = FITS[LOW[tile]] & ~tile_bit(tile)
+    if table.hands[0] & covers or table.held[0] == 1:
+        return 0.0
+    return chance_of_none(desk, 2, covers) if desk.partner else 1.0
+
+
+@jit
+def _worth_of_line(desk, book, lore, tile, end):
+    """What the rules say of the line that a placement leaves."""
+    table, worth = desk.table, 0.0
+    fits, kept = fitting_anywhere(desk.after), table.hands[0] & ~tile_bit(tile)
+    stitched = fits & ~FITS[desk.after.ends[end]] == 0
+    if lore.hold_stitch != 0.0 and desk.ahead and table.placed > 0 and stitched:
+        worth -= lore.hold_stitch
+    if desk.block != 0.0 and fits & kept == 0:
+        blocked = 1.0
+        for seat in range(1, table.rules.num_players):
+            blocked *= chance_of_none(desk, seat, fits)
+        worth += desk.block * blocked
+    if lore.follow_self != 0.0:
+        worth += lore.follow_self * most_gained(desk, book, 0, kept) / table.rules.score_unit
+    return worth
