@@ -13,9 +13,9 @@ The tables are made by ``python -m train.equity``, which says how; each holds it
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -184,7 +184,9 @@ class Equity:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f".{path.name}.{os.getpid()}.npz")
         try:
-            np.savez_compressed(draft, about=np.array(json.dumps(about)), levels=levels, values=stored)
+            np.savez_compressed(
+                draft, about=np.array(json.dumps(about, sort_keys=True)), levels=levels, values=stored
+            )
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)
@@ -294,20 +296,30 @@ def _read(path: Path, rules: Rules) -> Equity:
     if not path.exists():
         raise EquityError(f"{path}: no such equity table; to make one: {how_to_make(rules)}")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            about = json.loads(file["about"].item())
-            levels, stored = file["levels"], file["values"]
-        if about.pop("format") != FORMAT or about.pop("digest") != _digest(levels, stored):
-            raise ValueError("the numbers are not those that were written, or in another format")
-        made_for = Rules.from_dict(about.pop("rules"))
-        values = _with_derived(made_for, levels, stored)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        made_for, levels, values, about = _parse(path.read_bytes())
+    except Exception as error:  # a damaged archive can fail in any way
         raise EquityError(f"{path}: damaged or no equity table ({error})") from error
-    if about["fingerprint"] != rules.fingerprint:
-        differing = made_for.differences(rules)
+    differing = made_for.differences(rules)
+    if differing:
         fields = "; ".join(f"{key}: made for {a!r}, asked for {b!r}" for key, (a, b) in differing.items())
         raise EquityError(f"{path}: the table does not fit the rules: {fields}")
-    return Equity(rules, levels.astype(np.int64), values, about)
+    return Equity(rules, levels, values, about)
+
+
+def _parse(data: bytes) -> tuple[Rules, np.ndarray, np.ndarray, dict[str, Any]]:
+    """Rules, levels, values and provenance of a file that is sound."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        about = json.loads(file["about"].item())
+        levels, stored = file["levels"], file["values"]
+    rules = Rules.from_dict(about.pop("rules"))
+    for name, found, expected in (
+        ("format", about.pop("format"), FORMAT),
+        ("digest", about.pop("digest"), _digest(levels, stored)),
+        ("fingerprint", about["fingerprint"], rules.fingerprint),
+    ):
+        if found != expected:
+            raise ValueError(f"{name} {found!r} found; allowed: {expected!r}")
+    return rules, levels.astype(np.int64), _with_derived(rules, levels, stored), about
 
 
 def _in_units(values: np.ndarray) -> np.ndarray:

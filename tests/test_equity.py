@@ -23,15 +23,17 @@ from train.arena import deal_rounds, new_matches, play_out
 from train.equity import DEAL_SEED, make, score_levels, states
 
 FT, AF = Rules.fives_and_threes, Rules.all_fives
-#: Games that are small enough for a dense solution, one for each way in which sides and leads can work.
+#: Small enough for a dense solution, one for each way in which sides and leads can work. Nothing is
+#: drawn where tied blocks, which leave the lead to the deal, shall occur often enough.
 SMALL = {
     "two, rotating": FT(2, highest=2, hand_size=2, target=5),
     "pairs, rotating": FT(4, highest=3, hand_size=2, target=4),
     "three, rotating": FT(3, highest=3, hand_size=2, target=4),
     "highest double first": FT(2, highest=3, hand_size=2, target=4, lead_first="highest_double"),
-    "two, winner": AF(2, highest=3, hand_size=3, target=20),
-    "pairs, winner": AF(4, highest=3, hand_size=2, target=15, partnership="pairs"),
-    "three, winner, lot": AF(3, highest=3, hand_size=3, target=15, lead_first="lot"),
+    "two, winner": AF(2, highest=3, hand_size=2, target=20, draw=False),
+    "two, winner, lot": AF(2, highest=3, hand_size=2, target=20, draw=False, lead_first="lot"),
+    "pairs, winner": AF(4, highest=3, hand_size=2, target=15, partnership="pairs", boneyard_floor=2),
+    "three, winner": AF(3, highest=3, hand_size=3, target=15, draw=False),
     "four, winner": AF(4, highest=3, hand_size=2, target=10),
 }
 DEALS = 16
@@ -317,12 +319,13 @@ def test_a_round_changes_equity_by_nothing_on_average(name: str) -> None:
 
 
 def test_the_value_of_a_round_counts_who_leads_next() -> None:
-    equity = Equity.load("all_fives-2p")
+    equity = make(SMALL["two, winner"], deals=DEALS)
     matches = new_matches(equity.rules, np.arange(300))
     play_out(matches, [GreedyAgent()], np.zeros((300, 2), int), RNG(0), one_round=True)
-    expected = equity(matches["scores"][:, :2], matches["round_winner"])  # NONE after a tied block
+    expected = equity(matches["scores"][:, :2], matches["round_winner"])
     np.testing.assert_array_equal(equity.after_round(matches), expected)
-    assert (matches["round_winner"] == NONE).any()
+    tied = (matches["round_winner"] == NONE) & (matches["over"] == 0)  # the deal decides who leads
+    assert tied.any()
 
 
 def test_the_value_of_a_finished_match_is_its_result() -> None:
@@ -340,9 +343,9 @@ def _next_openers(matches, foretold, found):
         found[i] = matches[i].opener
 
 
-@pytest.mark.parametrize("name", ["fives_and_threes-3p", "all_fives-4p", "all_fives-4p-lot"])
+@pytest.mark.parametrize("name", ["three, rotating", "two, winner", "two, winner, lot"])
 def test_the_next_opener_is_who_leads_the_next_round(name: str) -> None:
-    rules = Rules.preset(name)
+    rules = SMALL[name].replace(target=1000)
     matches = deal_rounds(rules, np.arange(400), np.arange(400) % rules.num_players)
     play_out(matches, [GreedyAgent()], np.zeros((400, rules.num_players), int), RNG(0), one_round=True)
     foretold, found = np.empty(400, int), np.empty(400, int)

@@ -110,7 +110,7 @@ class Rounds:
 
     def play(self, scores: np.ndarray) -> None:
         """Play all rounds from these turned scores (sides,)."""
-        if isinstance(self.agent, GreedyAgent):  # the same choices, without views
+        if type(self.agent) is GreedyAgent:  # the same choices, without views
             _play_greedily(self._dealt, scores, self._first, self.scores, self.leads)
             return
         matches = self._dealt.copy()
@@ -402,7 +402,7 @@ def main(args: Args) -> None:
     console = Console()
     for name in names:
         rules = Rules.preset(name)
-        with Progress(console=console, transient=True) as progress:
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             equity = make(rules, args.policy, args.deals, args.seed, progress=progress)
         path = (args.out or MADE_HERE) / file_name(rules)
         equity.save(path)
