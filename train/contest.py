@@ -38,7 +38,10 @@ __all__ = [
     "exchanges",
     "less_luck",
     "measure",
+    "member_names",
+    "narrow_enough",
     "seatings",
+    "seeds_for",
 ]
 
 
@@ -60,11 +63,16 @@ class Team:
             return who
         if not isinstance(who, str):
             return cls(who.name, (who,))
-        names = [who] if Path(who).exists() else who.split("+")
+        names = member_names(who)
         if len(names) > 2 or (len(names) == 2 and rules.num_sides == rules.num_players):
             raise ValueError(f"team: {who!r} given; allowed: one agent, or a+b in a game with partners")
         loaded = tuple(agents.load(name, rules) for name in names)
         return cls("+".join(agent.name for agent in loaded), loaded)
+
+
+def member_names(team: str) -> list[str]:
+    """The agents of a team by name."""
+    return [team] if Path(team).exists() else team.split("+")
 
 
 def exchanges(rules: Rules) -> np.ndarray:
@@ -87,6 +95,11 @@ def seatings(first: Team, second: Team, rules: Rules) -> np.ndarray:
             for way, one, two in product(exchanges(rules), firsts, seconds)
         ]
     )
+
+
+def seeds_for(matches: int, first: Team, second: Team, rules: Rules) -> int:
+    """Seeds that make at least so many matches, with all exchanges of each."""
+    return -(-matches // len(seatings(first, second, rules)))
 
 
 def _orders(members: int, rules: Rules) -> list[list[int]]:
@@ -219,14 +232,19 @@ def measure(contest: Contest, figure: str, width: float | None = None) -> np.nda
         while sum(map(len, played)) < look:
             played.append(contest.play(figure, *next(blocks)))
         values = np.concatenate(played)
-        if width and narrow_enough(contest, figure, values, width):
+        if width and narrow_enough(figure, values, width):
             break
     return values
 
 
-def narrow_enough(contest: Contest, figure: str, values: np.ndarray, width: float) -> bool:
-    """Whether the interval of a figure is at most that wide, from low to high."""
-    best = less_luck(contest, values) if figure == "matches" else estimate(contest, figure, values)
+def narrow_enough(figure: str, values: np.ndarray, width: float) -> bool:
+    """Whether what was played (deals, 2) has an interval at most that wide, from low to high.
+
+    The normal interval decides, which is quick to make; the bootstrap's is about as wide.
+    """
+    clean = without_luck(values[:, 0], values[:, 1])
+    alike = figure == "matches" and np.ptp(clean) == 0  # a share of which nothing is known but that
+    best = Estimate.of_share(clean, len(clean)) if alike else Estimate.of_mean(clean, len(clean))
     return best.width <= width
 
 

@@ -36,7 +36,17 @@ from rich.table import Table
 import agents
 from fivesthrees_env.opponents import Agent
 from fivesthrees_env.rules import Rules
-from train.contest import Contest, Team, equity_of, estimate, exchanges, less_luck, measure, seatings
+from train.contest import (
+    Contest,
+    Team,
+    equity_of,
+    estimate,
+    exchanges,
+    less_luck,
+    measure,
+    member_names,
+    seeds_for,
+)
 from train.deals import CURVE_SEED, EVALUATION_SEED, DealSet, evaluation_seeds
 from train.estimates import Estimate, variance_factor, without_luck
 
@@ -80,13 +90,8 @@ def whole_matches(first: Agent, second: Agent, rules: Rules, matches: int, seed:
         seed: another number takes other deals.
     """
     teams = Team.of(first, rules), Team.of(second, rules)
-    contest = Contest(*teams, DealSet(rules, seed, _seeds_for(matches, *teams, rules)))
+    contest = Contest(*teams, DealSet(rules, seed, seeds_for(matches, *teams, rules)))
     return estimate(contest, "matches", measure(contest, "matches"))
-
-
-def _seeds_for(matches: int, first: Team, second: Team, rules: Rules) -> int:
-    """Seeds that make at least so many matches, with all exchanges of each."""
-    return -(-matches // len(seatings(first, second, rules)))
 
 
 def results_table(results: Sequence[dict[str, Any]], title: str) -> Table:
@@ -161,7 +166,7 @@ def compare(
     """
     rules = Rules.coerce(rules)
     teams = Team.of(first, rules), Team.of(second, rules)
-    seeds = _seeds_for(matches, *teams, rules)
+    seeds = seeds_for(matches, *teams, rules)
     on_deals, on_seeds = (Contest(*teams, DealSet(rules, seed, size)) for size in (deals, seeds))
     for name, wanted in (("width", width), ("rounds_width", rounds_width), ("swing_width", swing_width)):
         if wanted is not None and not wanted > 0:
@@ -237,7 +242,7 @@ def _rules_for(name: str | None, *players: str) -> Rules:
     """The given rules, else those that a trained agent was trained for."""
     if name is not None:
         return Rules.preset(name)
-    loaded = [agents.load(player) for player in players if "+" not in player]
+    loaded = [agents.load(name) for player in players for name in member_names(player)]
     return next((agent.rules for agent in loaded if hasattr(agent, "rules")), Rules())
 
 
