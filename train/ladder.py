@@ -213,22 +213,25 @@ class Standings:
         return rate(shares, games, resampled, anchor)
 
 
+#: Figures of the table: their names, and how they are written.
+_SHOWN = {
+    "less_luck": ("matches won", "{:.1%}"),
+    "rounds": ("points per round", "{:+.2f}"),
+    "swing": ("equity per round", "{:+.2%}"),
+}
+
+
 def table(standings: Standings) -> str:
     """The ladder as Markdown: ratings, who beats whom, cycles, and how to repeat it."""
     tournament, ratings = standings.tournament, standings.ratings
-    swing = "swing" in tournament.figures
-    columns = ["", "agent", "rating", "95 % interval", "ahead of the next", "matches won"]
-    columns += ["points per round"] * bool(tournament.deals) + ["equity per round"] * swing
-    rows = []
+    figures = [figure for figure in _SHOWN if figure in standings.results[0, 1]]
+    columns = ["", "agent", "rating", "95 % interval", "ahead of the next"]
+    columns += [_SHOWN[figure][0] for figure in figures]
+    rows, grid = [], []
     for k, name in enumerate(standings.names):
         row = [str(k + 1), name, f"{ratings.rating[k]:.0f}", _interval(ratings, k), _ahead(ratings, k)]
-        row.append(f"{standings.total(k, 'less_luck'):.1%}")
-        row += [f"{standings.total(k, 'rounds'):+.2f}"] * bool(tournament.deals)
-        row += [f"{100 * standings.total(k, 'swing'):+.2f} %"] * swing
-        rows.append(row)
-    grid = [
-        [name, *(_won(standings, k, j) for j in range(len(rows)))] for k, name in enumerate(standings.names)
-    ]
+        rows.append(row + [_SHOWN[figure][1].format(standings.total(k, figure)) for figure in figures])
+        grid.append([name, *(_won(standings, k, other) for other in range(len(standings.names)))])
     found = [f"- {a} beats {b} beats {c} beats {a}" for a, b, c in standings.cycles]
     return "\n".join(
         [
@@ -307,7 +310,7 @@ def heatmap(standings: Standings, path: Path) -> None:
         strong = abs(shares[i, j] - 50) > 30
         colour = "white" if strong else "black"
         axes.text(j, i, f"{shares[i, j]:.0f}", ha="center", va="center", color=colour, fontsize=9)
-    axes.set_title(f"{standings.tournament.rules}: matches won by the row, %")
+    axes.set_title(f"{standings.tournament.rules}\nmatches won by the row, %")
     figure.colorbar(image, ax=axes, shrink=0.8)
     figure.savefig(path, dpi=150)
 

@@ -24,7 +24,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import agents
-from agents.checkpoints import AGENT_FILE
 from fivesthrees_env import __version__
 from fivesthrees_env.rules import Rules
 from train.contest import Contest, Team, equity_of, exchanges, member_names, narrow_enough, seeds_for
@@ -74,8 +73,9 @@ class Tournament:
     def __post_init__(self) -> None:
         if len(set(self.teams)) < len(self.teams) or len(self.teams) < 2:
             raise ValueError(f"agents: {' '.join(self.teams)} given; allowed: two or more, each once")
-        if self.deals < 0:
-            raise ValueError(f"deals: {self.deals} given; allowed: 0 or more")
+        for name, least in (("matches", 1), ("deals", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name}: {getattr(self, name)} given; allowed: {least} or more")
         if self.width is not None and not self.width > 0:
             raise ValueError(f"width: {self.width} given; allowed: more than 0")
         for name in self.teams:
@@ -285,6 +285,8 @@ def _identity(name: str) -> str:
     """What tells whether an agent is still the same: a digest of its checkpoint or source, else its class."""
     path = Path(name)
     if path.exists():
+        from agents.checkpoints import AGENT_FILE  # loads PyTorch, which others do without
+
         data = (path / AGENT_FILE if path.is_dir() else path).read_bytes()
     else:
         kind = type(agents.load(name))
