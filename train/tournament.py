@@ -227,7 +227,7 @@ def play_all(
     Args:
         tournament: who meets whom.
         played: what is there already; it is added to.
-        workers: processes; -1 for all cores, or for all of the cluster.
+        workers: processes; -1 for all cores, or for all of the cluster; 1 plays in this process.
         backend: joblib's: "loky" for this machine, "ray" for a Ray cluster.
         quiet: without a progress bar.
     """
@@ -248,8 +248,11 @@ def _results(
     if workers == 1:
         yield from (_play(tournament, job) for job in jobs)
     elif backend == "ray":
+        import ray
         from ray.util.joblib import register_ray
 
+        if not ray.is_initialized():
+            ray.init()  # the cluster at RAY_ADDRESS, else one of this machine alone
         register_ray()
         with parallel_config(backend="ray", n_jobs=workers):
             # Ray's backend hands results over only when all are there: so a part of the jobs at a time.
