@@ -30,8 +30,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import tyro
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
+from rich.text import Text
 
 import agents
 from fivesthrees_env.opponents import Agent
@@ -94,23 +95,20 @@ def whole_matches(first: Agent, second: Agent, rules: Rules, matches: int, seed:
     return estimate(contest, "matches", measure(contest, "matches"))
 
 
-def results_table(results: Sequence[dict[str, Any]], title: str) -> Table:
-    """A printable table of results of ``compare``, all of the same numbers of deals and matches."""
+def results_table(results: Sequence[dict[str, Any]], title: str) -> Group:
+    """A printable table of results of ``compare``, all on the same deals."""
     rounds, matches = results[0]["rounds"], results[0]["matches"]
     title = f"{title}, {rounds.games:,} rounds and {matches.games:,} matches each"
-    table = Table(title=title, caption=results[0]["deals"]["text"], title_justify="left")
-    table.caption_justify = "left"
-    shown = [name for name in _COLUMNS if results[0][name] is not None]
-    for name in ("agent", "against"):
-        table.add_column(name, overflow="fold")
-    for name in shown:
-        table.add_column(_COLUMNS[name], justify="right", overflow="fold")
+    table = Table("figure")
     for result in results:
-        table.add_row(result["first"], result["second"], *(_cell(name, result) for name in shown))
-    return table
+        table.add_column(f"{result['first']} against {result['second']}", justify="right", overflow="fold")
+    for figure, label in _LABELS.items():
+        if results[0][figure] is not None:
+            table.add_row(label, *(_cell(figure, result) for result in results))
+    return Group(Text(title), table, Text(results[0]["deals"]["text"]))
 
 
-_COLUMNS = {
+_LABELS = {
     "rounds": "points per round",
     "swing": "equity per round",
     "matches": "matches won",
@@ -118,14 +116,14 @@ _COLUMNS = {
 }
 
 
-def _cell(name: str, result: dict[str, Any]) -> str:
-    value = result[name]
-    if name == "rounds":
+def _cell(figure: str, result: dict[str, Any]) -> str:
+    value = result[figure]
+    if figure == "rounds":
         return f"{value.mean:+.2f} ± {value.width / 2:.2f}"
-    if name == "swing":
+    if figure == "swing":
         return f"{100 * value.mean:+.2f} ± {50 * value.width:.2f} %"
     interval = f"{value.mean:.1%} ({100 * value.low:.1f}–{100 * value.high:.1f})"
-    return interval if name == "matches" else f"{interval} ×{result['factor']:.1f}"
+    return interval if figure == "matches" else f"{interval} ×{result['factor']:.1f}"
 
 
 def compare(

@@ -105,6 +105,7 @@ class Tournament:
 
     def settings(self) -> dict[str, Any]:
         """All that results depend on, as JSON types."""
+        equity = equity_of(self.rules)
         members = sorted({name for team in self.teams for name in member_names(team)})
         return {
             "format": FORMAT,
@@ -113,6 +114,7 @@ class Tournament:
             "matches per pair": self.matches,
             "deals per pair": self.deals,
             "width": self.width,
+            "equity": None if equity is None else _digest(equity.table.values.tobytes()),
             "agents": {name: _identity(name) for name in members},
         }
 
@@ -296,6 +298,10 @@ def _identity(name: str) -> str:
         if ":" not in name:
             return f"{kind.__module__}.{kind.__qualname__}"
         data = inspect.getsource(sys.modules[kind.__module__]).encode()
+    return _digest(data)
+
+
+def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:12]
 
 
