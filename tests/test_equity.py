@@ -160,13 +160,22 @@ def test_equity_is_the_share_of_matches_won(preset: str, points: tuple[int, int]
     assert abs((winners == 0).mean() - predicted) < 4 * 0.5 / np.sqrt(8_000)
 
 
-@pytest.mark.parametrize(("points", "opener"), [((0, 0), 1), ((45, 50), 0), ((59, 60), 3)])
-def test_the_shipped_table_of_four_agrees_with_whole_matches(points: tuple[int, int], opener: int) -> None:
-    rules, count = Rules.preset("fives_and_threes-4p"), 4000
-    equity = Equity.load(rules)
-    won = (greedy_matches(rules, count, points, opener) == 0).mean()
-    error = np.hypot(0.5 / np.sqrt(count), equity.about["standard_error_max"])
-    assert abs(won - equity([points], [opener])[0, 0]) < 3 * error
+@pytest.mark.parametrize(
+    ("preset", "points", "opener"),
+    [
+        ("fives_and_threes-4p", (0, 0), 1),
+        ("fives_and_threes-4p", (45, 50), 0),
+        ("fives_and_threes-4p", (59, 60), 3),
+        ("fives_and_threes-3p", (50, 40, 30), 1),  # between levels
+        ("fives_and_threes-3p", (56, 59, 60), 1),
+    ],
+)
+def test_shipped_tables_agree_with_whole_matches(preset: str, points: tuple[int, ...], opener: int) -> None:
+    equity, count = Equity.load(preset), 3000
+    winners = greedy_matches(equity.rules, count, points, opener)
+    won = np.bincount(winners, minlength=len(points)) / count
+    error = np.hypot(0.5 / np.sqrt(count), 2 * equity.about["standard_error_mean"])
+    assert np.abs(won - equity([points], [opener])[0]).max() < 3 * error
 
 
 def test_an_agent_is_played_through_views_and_gives_the_same_table() -> None:
@@ -390,7 +399,7 @@ def test_shipped_tables_are_small_and_of_the_rules_they_are_named_for() -> None:
     for name in shipped():
         about = Equity.load(name, SHIPPED / f"{name}.npz").about
         assert about["fingerprint"] == Rules.preset(name).fingerprint
-        assert about["standard_error_mean"] < 0.01
+        assert about["standard_error_mean"] < 0.02
     assert sum(path.stat().st_size for path in SHIPPED.glob("*.npz")) < 3_000_000
 
 
