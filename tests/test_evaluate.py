@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from rich.table import Table
 
 from agents.checkpoints import AGENT_FILE
 from agents.networks import PolicyValueNet
@@ -491,6 +492,54 @@ def test_other_impossible_evaluations_get_one_clear_line(
     )
     (tmp_path / AGENT_FILE).write_bytes(b"no checkpoint")
     assert "damaged" in refused(monkeypatch, path, "greedy")
+
+
+def test_an_evaluation_is_repeated_by_its_hash_and_refused_by_another(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--rules", "mini-3", "--deals", "20", "--matches", "20", "--json"]
+    command(monkeypatch, "greedy", "random", *options)
+    printed = capsys.readouterr().out
+    digest = json.loads(printed)["deals"]["hash"]
+    command(monkeypatch, "greedy", "random", *options, "--hash", digest)
+    assert capsys.readouterr().out == printed
+    message = refused(monkeypatch, "greedy", "random", *options, "--hash", "0" * 12)
+    assert f"hash: {'0' * 12} given, but deal set 0 of 20 deals, mini-3 has {digest}" in message
+
+
+def test_an_evaluation_stops_at_the_wanted_width(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--rules", "mini-3", "--deals", "3000", "--matches", "6000", "--json"]
+    widths = ["--width", "0.1", "--rounds-width", "0.3", "--swing-width", "0.04"]
+    command(monkeypatch, "greedy", "random", *options, *widths)
+    result = json.loads(capsys.readouterr().out)
+    for figure, width in (("less_luck", 0.1), ("rounds", 0.3), ("swing", 0.04)):
+        assert 128 <= result[figure]["clusters"] < 3000
+        assert result[figure]["high"] - result[figure]["low"] < 1.1 * width
+    assert "width: -1.0 given; allowed: more than 0" in refused(
+        monkeypatch, "greedy", "random", *options, "--width", "-1"
+    )
+
+
+def test_partners_are_measured_as_a_team(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--rules", "mini-3-pairs", "--deals", "100", "--matches", "40", "--json"]
+    command(monkeypatch, "greedy+random", "random", *options)
+    result = json.loads(capsys.readouterr().out)
+    assert result["first"] == "greedy+random"
+    assert result["rounds"]["games"] == 100 * 4 * 4  # two exchanges of sides, two of the partners' seats
+    assert result["rounds"]["low"] > 0
+
+
+def test_without_an_equity_table_the_swing_is_left_out() -> None:
+    rules = Rules.preset("mini-3").replace(target=13)
+    result = evaluate.compare(GREEDY, RANDOM, rules, 10, 10)
+    assert (result["swing"], result["less_luck"], result["factor"]) == (None, None, 1.0)
+    _, table, _ = evaluate.results_table([result], "title").renderables
+    assert isinstance(table, Table)
+    assert list(table.columns[0].cells) == ["points per round", "matches won"]
 
 
 def test_the_smallest_evaluation_works(

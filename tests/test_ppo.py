@@ -139,9 +139,8 @@ def test_the_results_are_those_of_the_printed_table(finished: tuple[Path, str]) 
     ]
     for row in results:
         assert row["rounds"]["clusters"] == row["matches"]["games"] == 10
-        assert (
-            f"{row['rounds']['mean']:+.2f} ± {row['rounds']['high'] - row['rounds']['mean']:.2f}" in printed
-        )
+        half = (row["rounds"]["high"] - row["rounds"]["low"]) / 2
+        assert f"{row['rounds']['mean']:+.2f} ± {half:.2f}" in printed
         assert f"{row['matches']['mean']:.1%} ({100 * row['matches']['low']:.1f}–" in printed
 
 
@@ -377,7 +376,7 @@ def test_ctrl_c_to_a_real_process_leaves_a_checkpoint_that_goes_on(tmp_path: Pat
     assert plays(tmp_path)
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
     done = checkpoints.read(tmp_path)[1]["training"]["decisions"]
-    assert done >= lines * ITERATION
+    assert done >= max(lines - 1, 0) * ITERATION  # the first line is of no decisions
     main(tiny(tmp_path, resume=True, decisions=done + 2 * ITERATION))
     assert metrics_of(tmp_path)[-1]["decisions"] == done + 2 * ITERATION
     assert len(metrics_of(tmp_path)) == done // ITERATION + 2

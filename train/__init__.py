@@ -1,4 +1,4 @@
-"""Everything that learns or measures: ``train.ppo``, ``train.evaluate``."""
+"""Everything that learns or measures: ``train.ppo``, ``train.evaluate``, ``train.ladder``."""
 
 import os
 

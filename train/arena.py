@@ -8,7 +8,7 @@ from typing import TypeGuard
 import numpy as np
 
 from agents.oracle import OracleAgent
-from fivesthrees_env.kernel.deal import deal, lead_with_highest
+from fivesthrees_env.kernel.deal import deal, lead_with_highest, start_round
 from fivesthrees_env.kernel.episode import advance, begin
 from fivesthrees_env.kernel.jit import jit
 from fivesthrees_env.kernel.play import is_legal, only_action
@@ -18,7 +18,7 @@ from fivesthrees_env.opponents import Agent
 from fivesthrees_env.rules import Rules
 from fivesthrees_env.views import redact_many
 
-__all__ = ["deal_rounds", "new_matches", "play_out"]
+__all__ = ["deal_next_rounds", "deal_rounds", "new_matches", "play_out"]
 
 
 def new_matches(rules: Rules, seeds: np.ndarray) -> np.ndarray:
@@ -37,6 +37,14 @@ def deal_rounds(rules: Rules, seeds: np.ndarray, openers: np.ndarray) -> np.ndar
     matches = new_matches(rules, seeds)
     _redeal(matches, np.asarray(openers, np.int64), rules.lead_first == "highest_double")
     return matches
+
+
+def deal_next_rounds(matches: np.ndarray) -> None:
+    """Deal the next round of matches (N,) that ``play_out(…, one_round=True)`` left at the end of one.
+
+    Matches that are over stay as they are. Rounds played one by one like this make the same match.
+    """
+    _start_rounds(matches)
 
 
 def play_out(
@@ -133,12 +141,20 @@ def _redeal(matches, openers, by_highest):
 
 
 @jit
+def _start_rounds(matches):
+    for i in range(matches.size):
+        if not matches[i].over:
+            start_round(matches[i])
+
+
+@jit
 def _play_forced(matches, running, one_round):
     """Play on where there is no choice: which of the running matches are over."""
     over = np.zeros(running.size, np.bool_)
     for k in range(running.size):
         match = matches[running[k]]
-        over[k] = match.over or (one_round and match.event.round_end)
+        # An event that ended a round stays to be read when the next round is dealt, without plies yet.
+        over[k] = match.over or (one_round and match.event.round_end and match.num_plies > 0)
         while not over[k]:
             action = only_action(match)
             if action < 0:

@@ -2,36 +2,54 @@
 
     python -m train.evaluate greedy random
     python -m train.evaluate runs/fives_and_threes-4p-seed1 greedy --deals 5000 --matches 2000
+    python -m train.evaluate expert greedy --matches 100000 --width 0.02
+    python -m train.evaluate expert+greedy greedy
 
 **Duplicate rounds**: every deal is played with the agents exchanged through all sides and with the lead
 through all seats, so that good hands and the lead favour nobody; what is left is play. The
 result is the mean margin, in points per round: a side of the first agent minus a side of the second.
 
-**Whole matches**: every seed is played with the agents exchanged through all sides; the result is the share
-of matches that the first agent's side wins. Equal agents get 0 points and 50 %.
+**Equity per round**: the same, from start scores of real matches; the result is what a round of a side of
+the first agent adds to its probability of winning the match.
 
-Intervals treat all games of one deal or seed as one observation, since they share their luck.
+**Whole matches**: every seed is played with the agents exchanged through all sides; the result is the share
+of matches that the first agent's side wins. Equal agents get 0 points and 50 %. **Less luck** is the same
+share without the luck of the deals: unbiased too, and with a narrower interval; the factor says how many
+times more matches would do as much.
+
+Intervals treat all games of one deal or seed as one observation, since they share their luck. The deal set is
+printed with its hash; ``--hash`` refuses to measure on another. docs/evaluation.md tells more.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from itertools import product
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import tyro
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
+from rich.text import Text
 
 import agents
 from fivesthrees_env.opponents import Agent
 from fivesthrees_env.rules import Rules
-from train.arena import deal_rounds, new_matches, play_out
+from train.contest import (
+    Contest,
+    Team,
+    equity_of,
+    estimate,
+    exchanges,
+    less_luck,
+    measure,
+    member_names,
+    seeds_for,
+)
+from train.deals import CURVE_SEED, EVALUATION_SEED, DealSet, evaluation_seeds
+from train.estimates import Estimate, variance_factor, without_luck
 
 __all__ = [
     "CURVE_SEED",
@@ -45,69 +63,7 @@ __all__ = [
     "whole_matches",
 ]
 
-#: Seeds of evaluation deals start here; training deals from below (see ppo.py), so the two never meet.
-EVALUATION_SEED = 2**40
-#: Number of the deals that learning curves are drawn with; final measurements take others.
-CURVE_SEED = 2**16
-
 _SUMMARY = "Who plays better? Duplicate rounds and whole matches, with 95 % intervals."
-
-_Z = 1.959964  # 97.5 % point of the normal distribution
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean with its 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
-    games: int
-    """Rounds or matches played."""
-    clusters: int
-    """Deals or seeds: independent observations."""
-
-    def as_json(self) -> dict[str, float | None]:
-        """As JSON types: an unbounded interval is null."""
-        return {k: v if math.isfinite(v) else None for k, v in asdict(self).items()}
-
-    @classmethod
-    def of_mean(cls, per_cluster: np.ndarray, games: int) -> Estimate:
-        """The normal interval of a mean over independent clusters: (clusters,) float."""
-        mean, half = float(per_cluster.mean()), _Z * _standard_error(per_cluster)
-        return cls(mean, mean - half, mean + half, games, len(per_cluster))
-
-    @classmethod
-    def of_share(cls, per_cluster: np.ndarray, games: int) -> Estimate:
-        """Wilson's interval (1927) of a share, with the sample size that the clusters are worth."""
-        p, error = float(per_cluster.mean()), _standard_error(per_cluster)
-        n = p * (1 - p) / error**2 if 0 < error < math.inf else len(per_cluster)
-        centre = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-        half = _Z / (1 + _Z**2 / n) * math.sqrt(p * (1 - p) / n + _Z**2 / (4 * n * n))
-        return cls(p, max(centre - half, 0.0), min(centre + half, 1.0), games, len(per_cluster))
-
-
-def _standard_error(values: np.ndarray) -> float:
-    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.inf
-
-
-def exchanges(rules: Rules) -> np.ndarray:
-    """All ways to give the sides to agent 0 and agent 1, each with at least one: (ways, players) int."""
-    ways = [w for w in product((0, 1), repeat=rules.num_sides) if 0 < sum(w) < len(w)]
-    return np.array([[w[rules.side_of(s)] for s in range(rules.num_players)] for w in ways])
-
-
-def evaluation_seeds(count: int, seed: int) -> np.ndarray:
-    """Seeds of the deals of an evaluation: (count,) int64; another `seed` gives others.
-
-    Raises:
-        ValueError: if there are no deals, or no such seeds.
-    """
-    if not 1 <= count <= 2**32:
-        raise ValueError(f"deals, matches: {count} given; allowed: 1 to {2**32}")
-    if not 0 <= seed < 2**30:
-        raise ValueError(f"seed: {seed} given; allowed: 0 to {2**30 - 1}")
-    return EVALUATION_SEED + seed * 2**32 + np.arange(count)
 
 
 def duplicate_rounds(first: Agent, second: Agent, rules: Rules, deals: int, seed: int = 0) -> Estimate:
@@ -120,18 +76,8 @@ def duplicate_rounds(first: Agent, second: Agent, rules: Rules, deals: int, seed
         deals: number of deals; each is played ``len(exchanges(rules)) * rules.num_players`` times.
         seed: another number takes other deals.
     """
-    seating = exchanges(rules)
-    leads = range(rules.num_players) if rules.lead_first == "lot" else range(1)
-    way, lead = (np.array(x) for x in zip(*product(range(len(seating)), leads), strict=True))
-    seeds = evaluation_seeds(deals, seed)
-    matches = deal_rounds(rules, np.repeat(seeds, len(way)), np.tile(lead, deals))
-    seats = seating[np.tile(way, deals)]
-    play_out(matches, [first, second], seats, np.random.default_rng(seed), one_round=True)
-    sides = seats[:, : rules.num_sides]
-    scores = matches["scores"][:, : rules.num_sides].astype(np.float64)
-    mine = np.where(sides == 0, scores, 0.0).sum(1) / (sides == 0).sum(1)
-    theirs = np.where(sides == 1, scores, 0.0).sum(1) / (sides == 1).sum(1)
-    return Estimate.of_mean((mine - theirs).reshape(deals, -1).mean(1), len(matches))
+    contest = Contest(Team.of(first, rules), Team.of(second, rules), DealSet(rules, seed, deals))
+    return estimate(contest, "rounds", measure(contest, "rounds"))
 
 
 def whole_matches(first: Agent, second: Agent, rules: Rules, matches: int, seed: int = 0) -> Estimate:
@@ -144,49 +90,99 @@ def whole_matches(first: Agent, second: Agent, rules: Rules, matches: int, seed:
         matches: about how many; rounded up to whole exchanges.
         seed: another number takes other deals.
     """
-    seating = exchanges(rules)
-    seeds = evaluation_seeds(-(-matches // len(seating)), seed)
-    batch = new_matches(rules, np.repeat(seeds, len(seating)))
-    seats = np.tile(seating, (len(seeds), 1))
-    play_out(batch, [first, second], seats, np.random.default_rng(seed))
-    won = seats[np.arange(len(batch)), batch["winner"]] == 0
-    return Estimate.of_share(won.reshape(len(seeds), -1).mean(1), len(batch))
+    teams = Team.of(first, rules), Team.of(second, rules)
+    contest = Contest(*teams, DealSet(rules, seed, seeds_for(matches, *teams, rules)))
+    return estimate(contest, "matches", measure(contest, "matches"))
 
 
-def results_table(results: Sequence[dict[str, Any]], title: str) -> Table:
-    """A printable table of results: dicts with first, second, rounds and matches (estimates)."""
-    games = " and ".join(f"{results[0][what].games:,} {what}" for what in ("rounds", "matches"))
-    table = Table(title=f"{title}, {games} each", title_justify="left")
-    for name in ("agent", "against", "points per round", "matches won"):
-        left = name in ("agent", "against")
-        table.add_column(name, justify="left" if left else "right", overflow="fold")
+def results_table(results: Sequence[dict[str, Any]], title: str) -> Group:
+    """A printable table of results of ``compare``, all on the same deals."""
+    rounds, matches = results[0]["rounds"], results[0]["matches"]
+    title = f"{title}, {rounds.games:,} rounds and {matches.games:,} matches each"
+    table = Table("figure")
     for result in results:
-        rounds, matches = result["rounds"], result["matches"]
-        table.add_row(
-            result["first"],
-            result["second"],
-            f"{rounds.mean:+.2f} ± {rounds.high - rounds.mean:.2f}",
-            f"{matches.mean:.1%} ({100 * matches.low:.1f}–{100 * matches.high:.1f})",
-        )
-    return table
+        table.add_column(f"{result['first']} against {result['second']}", justify="right", overflow="fold")
+    for figure, label in _LABELS.items():
+        if results[0][figure] is not None:
+            table.add_row(label, *(_cell(figure, result) for result in results))
+    return Group(Text(title), table, Text(results[0]["deals"]["text"]))
+
+
+_LABELS = {
+    "rounds": "points per round",
+    "swing": "equity per round",
+    "matches": "matches won",
+    "less_luck": "less luck",
+}
+
+
+def _cell(figure: str, result: dict[str, Any]) -> str:
+    value = result[figure]
+    if figure == "rounds":
+        return f"{value.mean:+.2f} ± {value.width / 2:.2f}"
+    if figure == "swing":
+        return f"{100 * value.mean:+.2f} ± {50 * value.width:.2f} %"
+    interval = f"{value.mean:.1%} ({100 * value.low:.1f}–{100 * value.high:.1f})"
+    return interval if figure == "matches" else f"{interval} ×{result['factor']:.1f}"
 
 
 def compare(
-    first: Agent | str,
-    second: Agent | str,
+    first: Agent | str | Team,
+    second: Agent | str | Team,
     rules: Rules | str,
     deals: int = 1000,
     matches: int = 1000,
     seed: int = 0,
+    *,
+    wanted_hash: str | None = None,
+    width: float | None = None,
+    rounds_width: float | None = None,
+    swing_width: float | None = None,
 ) -> dict[str, Any]:
-    """Both measurements of a pair of agents, each an ``Agent`` or what ``agents.load`` takes."""
-    first, second = (agents.load(a) if isinstance(a, str) else a for a in (first, second))
+    """All measurements of a pair of agents or teams.
+
+    Args:
+        first: an ``Agent``, a ``Team``, or what ``Team.of`` takes; results are from its point of view.
+        second: who it is measured against.
+        rules: what is played.
+        deals: duplicate rounds are played on so many.
+        matches: about so many whole matches; rounded up to whole exchanges.
+        seed: number of the deal set.
+        wanted_hash: refuse to measure on a deal set with another hash.
+        width: stop the whole matches when the interval of their share (less luck) is that wide, from low
+            to high.
+        rounds_width: the same for points per round.
+        swing_width: the same for equity per round.
+
+    Returns:
+        ``first``, ``second`` (names), ``rounds``, ``swing``, ``matches``, ``less_luck`` (an ``Estimate``
+        each, or None without an equity table of the game), ``factor`` (matches that one match less luck is
+        worth), ``deals`` (number, size and hash of the deal set, and its text).
+
+    Raises:
+        ValueError: for impossible numbers, agents that do not exist, or another hash.
+    """
     rules = Rules.coerce(rules)
+    teams = Team.of(first, rules), Team.of(second, rules)
+    seeds = seeds_for(matches, *teams, rules)
+    on_deals, on_seeds = (Contest(*teams, DealSet(rules, seed, size)) for size in (deals, seeds))
+    for name, wanted in (("width", width), ("rounds_width", rounds_width), ("swing_width", swing_width)):
+        if wanted is not None and not wanted > 0:
+            raise ValueError(f"{name}: {wanted} given; allowed: more than 0")
+    whole = max(on_deals.deals, on_seeds.deals, key=lambda deal_set: deal_set.size)
+    whole.check(wanted_hash)
+    played = measure(on_seeds, "matches", width)
+    known = equity_of(rules) is not None
+    swing = measure(on_deals, "swing", swing_width) if known else None
     return {
-        "first": first.name,
-        "second": second.name,
-        "rounds": duplicate_rounds(first, second, rules, deals, seed),
-        "matches": whole_matches(first, second, rules, matches, seed),
+        "first": teams[0].name,
+        "second": teams[1].name,
+        "rounds": estimate(on_deals, "rounds", measure(on_deals, "rounds", rounds_width)),
+        "swing": None if swing is None else estimate(on_deals, "swing", swing),
+        "matches": estimate(on_seeds, "matches", played),
+        "less_luck": less_luck(on_seeds, played) if known else None,
+        "factor": variance_factor(played[:, 0], without_luck(played[:, 0], played[:, 1])),
+        "deals": {**whole.about, "text": f"{whole}, hash {whole.hash}"},
     }
 
 
@@ -195,26 +191,44 @@ class Args:
     """Arguments of an evaluation."""
 
     first: tyro.conf.Positional[str]
-    """An agent: a name (random, greedy, smart-greedy, expert) or the path of a checkpoint or run."""
+    """An agent: a name (random, greedy, ...), the path of a checkpoint or run, module:Class, or a+b."""
     second: tyro.conf.Positional[str]
     """The agent to measure it against."""
     rules: str | None = None
     """A preset's name; default: what a trained agent of the two was trained for, else four in pairs."""
     deals: int = 1000
-    """Deals for duplicate rounds."""
+    """Deals for duplicate rounds (at most, with --rounds-width or --swing-width)."""
     matches: int = 1000
-    """Whole matches."""
+    """Whole matches (at most, with --width)."""
     seed: int = 0
-    """Another number takes other deals."""
+    """Number of the deal set; another takes other deals."""
+    hash: str | None = None
+    """Refuse a deal set with another hash than this one."""
+    width: float | None = None
+    """Stop the matches when the interval of their share is that wide: 0.02 for ± 1 %."""
+    rounds_width: float | None = None
+    """Stop the duplicate rounds when the interval of points per round is that wide."""
+    swing_width: float | None = None
+    """The same for equity per round."""
     json: bool = False
     """Print JSON instead of a table."""
 
 
 def main(args: Args) -> None:
     """Load both agents, measure, print."""
-    first, second = agents.load(args.first), agents.load(args.second)
-    rules = _rules_for(args.rules, first, second)
-    result = compare(first, second, rules, args.deals, args.matches, args.seed)
+    rules = _rules_for(args.rules, args.first, args.second)
+    result = compare(
+        args.first,
+        args.second,
+        rules,
+        args.deals,
+        args.matches,
+        args.seed,
+        wanted_hash=args.hash,
+        width=args.width,
+        rounds_width=args.rounds_width,
+        swing_width=args.swing_width,
+    )
     if args.json:
         plain = {k: v.as_json() if isinstance(v, Estimate) else v for k, v in result.items()}
         print(json.dumps({"rules": str(rules), "seed": args.seed, **plain}))
@@ -222,11 +236,12 @@ def main(args: Args) -> None:
         Console().print(results_table([result], f"{rules}, 95 % intervals"))
 
 
-def _rules_for(name: str | None, *players: Agent) -> Rules:
+def _rules_for(name: str | None, *players: str) -> Rules:
+    """The given rules, else those that a trained agent was trained for."""
     if name is not None:
         return Rules.preset(name)
-    trained = [agent.rules for agent in players if hasattr(agent, "rules")]
-    return trained[0] if trained else Rules()
+    loaded = [agents.load(name) for player in players for name in member_names(player)]
+    return next((agent.rules for agent in loaded if hasattr(agent, "rules")), Rules())
 
 
 if __name__ == "__main__":
