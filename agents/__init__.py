@@ -2,7 +2,7 @@
 
 >>> import agents
 >>> agents.names()
-('random', 'greedy')
+('random', 'greedy', 'rollout', 'ismcts')
 >>> agents.load("runs/my-run/agent.safetensors")
 """
 
@@ -17,7 +17,13 @@ from fivesthrees_env.rules import Rules
 
 __all__ = ["Agent", "GreedyAgent", "RandomAgent", "load", "names"]
 
-_BY_NAME = {cls.name: cls for cls in (RandomAgent, GreedyAgent)}
+#: Loaded when asked for: compiled code takes its time.
+_BY_NAME = {
+    "random": "fivesthrees_env.opponents:RandomAgent",
+    "greedy": "fivesthrees_env.opponents:GreedyAgent",
+    "rollout": "agents.rollout:RolloutAgent",
+    "ismcts": "agents.ismcts:IsmctsAgent",
+}
 
 
 def names() -> tuple[str, ...]:
@@ -37,9 +43,7 @@ def load(name_or_path: str | Path, rules: Rules | None = None) -> Agent:
         ValueError: if there is no such name, path or class.
         CheckpointError: if the checkpoint is damaged or does not fit the rules; it says what differs.
     """
-    name = str(name_or_path)
-    if name in _BY_NAME:
-        return _BY_NAME[name]()
+    name = _BY_NAME.get(str(name_or_path), str(name_or_path))
     if re.fullmatch(r"[\w.]+:\w+", name):
         return _load_class(*name.split(":"))
     if not Path(name_or_path).exists():

@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fivesthrees_env.kernel.deal import clear_event, highest_leads, lead_rank
-from fivesthrees_env.kernel.jit import count_bits, jit, lowest_bit
+from fivesthrees_env.kernel.jit import call, count_bits, jit, lowest_bit
 from fivesthrees_env.kernel.layout import (
     clear_line,
     fitting_anywhere,
@@ -298,7 +298,7 @@ def put_drawn(plan, seat, group):
     plan.fresh[seat] = NONE
 
 
-@jit
+@call
 def read_ply(view, plan, line, ply):
     """What one ply tells about the hand of its seat."""
     past = view.history[ply]
@@ -375,7 +375,7 @@ def unseen_tiles(view):
     return tiles
 
 
-@jit
+@call
 def place_unseen(view, plan, by_highest):
     """Add the unseen tiles, the highest ranks first, and what has to happen with one of them."""
     plan.lead_open = by_highest and view.placed == 0 and view.opener != 0
@@ -436,7 +436,7 @@ def alike(plan, a, b):
 # ------------------------------------------------------------------------------------ the table of ways
 
 
-@jit
+@call
 def count_ways(plan):
     """The open groups of every state, and the table of ways.
 
@@ -479,7 +479,7 @@ def options(plan, j, pending):
     return allowed, np.int64(0) if plan.settles[j] else np.int64(pending)
 
 
-@jit
+@call
 def sample_places(plan, room, ways, stream, places):
     """Draw a deal: `places[j]` becomes the group of the j-th tile, or NONE where it is undealt."""
     state, pending, states = plan.num_states - 1, plan.pending, plan.num_states
@@ -556,7 +556,7 @@ def sample_into(view, plan, room, ways, match, places, stream):
     fill_present(view, plan, match, places, stream)
 
 
-@jit
+@call
 def fill_present(view, plan, match, places, stream):
     """The view with its hidden tiles filled in: hands, the boneyard's order, the duty to lead, chance."""
     asleep = unseen_tiles(view)
@@ -615,7 +615,7 @@ def _sample_with_starts(views, plans, room, ways, stream, deals, starts):
 # ------------------------------------------------------------------------------- the round once more
 
 
-@jit
+@call
 def fill_start(view, plan, start, places, stream):
     """Make `start`, a copy of the view, the deal as it was before the first ply.
 

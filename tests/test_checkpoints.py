@@ -366,7 +366,7 @@ def test_a_checkpoint_of_the_same_rules_under_another_label_fits(stored: Path) -
 
 
 def test_agents_are_loaded_by_name() -> None:
-    assert agents.names() == ("random", "greedy")
+    assert agents.names() == ("random", "greedy", "rollout", "ismcts")
     for name in agents.names():
         agent = agents.load(name)
         assert isinstance(agent, Agent)
@@ -383,7 +383,9 @@ def test_agents_are_loaded_by_file_and_by_folder(stored: Path, monkeypatch: pyte
 
 def test_an_unknown_agent_is_refused_with_what_there_is(tmp_path: Path) -> None:
     for name in ("chess", str(tmp_path / "nowhere"), "a\0b"):
-        with pytest.raises(ValueError, match=r"no agent .*; allowed: random, greedy, the path"):
+        with pytest.raises(
+            ValueError, match=r"no agent .*; allowed: random, greedy, rollout, ismcts, the path"
+        ):
             agents.load(name)
 
 

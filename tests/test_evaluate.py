@@ -473,8 +473,8 @@ def refused(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
 def test_an_unknown_agent_gets_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     message = refused(monkeypatch, "greedy", "runs/nowhere")
     assert message == (
-        "train.evaluate: no agent 'runs/nowhere'; allowed: random, greedy, the path of a checkpoint, "
-        "or module:Class"
+        "train.evaluate: no agent 'runs/nowhere'; allowed: random, greedy, rollout, ismcts, "
+        "the path of a checkpoint, or module:Class"
     )
 
 

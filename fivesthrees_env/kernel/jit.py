@@ -29,9 +29,15 @@ def _digest_of_sources(folder: Path) -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
-def jit(function: Callable[..., Any]) -> Any:
-    """Compile a kernel function, or one that calls some: no Python objects, no GIL, cached on disk."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
+def jit(function: Callable[..., Any], inline: bool = True) -> Any:
+    """Compile a kernel function, or one that calls some: no Python objects, no GIL, cached on disk.
+
+    Args:
+        function: what to compile.
+        inline: put it into its callers as a whole. Where a large function is called in several places,
+            a call costs less than the time to compile them all: ``@call``.
+    """
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": inline}
     try:
         compiled: Any = numba.njit(cache=True, **options)(function)
         # Numba's stamp of a cached function is the time and size of its file; ours is the whole package.
@@ -40,6 +46,11 @@ def jit(function: Callable[..., Any]) -> Any:
     except (RuntimeError, AttributeError):  # no folder can be written, or Numba keeps its stamp elsewhere
         compiled = numba.njit(**options)(function)
     return compiled
+
+
+def call(function: Callable[..., Any]) -> Any:
+    """Compile a function that stays one of its own."""
+    return jit(function, inline=False)
 
 
 #: Functions written as LLVM instructions; typed by Numba, not for type checkers.
