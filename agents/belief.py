@@ -131,7 +131,7 @@ class Belief:
         self._view = redact(view, 0)
         if view["over"][0] or (view["event"]["round_end"][0] and view["num_plies"][0]):
             raise ValueError("view: of a finished round given; allowed: one of a round that goes on")
-        self._plan, self._room, self._ways = _prepare(self._view)
+        self._plan, self._room, self._ways = prepare(self._view)
         self.count = float(self._ways[0, -1])
 
     def sample(self, n: int, rng: np.random.Generator) -> Hidden:
@@ -223,7 +223,7 @@ def _seed(stream, seed):
 
 
 @jit
-def _prepare(views):
+def prepare(views):
     """The plan, the open groups and the table of ways of ``views[0]``."""
     plans = np.zeros(1, PLAN)
     line = np.zeros(1, MATCH)
@@ -714,11 +714,17 @@ def _action_of(views, ply):
     return past_action(views[0], ply)
 
 
+@call
+def make_move(match, action):
+    """``play``, compiled once for all searches."""
+    play(match, action)
+
+
 @jit
 def _play_again(views, matches, ply):
     action = past_action(views[0], ply)
     for i in range(matches.size):
-        play(matches[i], action)
+        make_move(matches[i], action)
 
 
 @jit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.belief import _prepare
+from agents.belief import make_move, prepare
 from agents.equity import value_of_round
 from agents.playouts import (
     LIKELY_PLAY,
@@ -14,11 +14,11 @@ from agents.playouts import (
     seed,
     softmax_of,
 )
-from agents.rollout import _fill_deals, _sure_actions
+from agents.rollout import fill_deals, sure_actions
 from agents.softmax import SoftmaxGreedy
 from fivesthrees_env.kernel.jit import jit, lowest_bit
 from fivesthrees_env.kernel.layout import playable
-from fivesthrees_env.kernel.play import only_action, play
+from fivesthrees_env.kernel.play import only_action
 from fivesthrees_env.kernel.random import below
 from fivesthrees_env.kernel.record import MATCH, MAX_PLIES, NONE
 from fivesthrees_env.kernel.settle import side_of
@@ -86,7 +86,7 @@ class IsmctsAgent:
 
     def act(self, views: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """See ``Agent.act``."""
-        actions = _sure_actions(views)
+        actions = sure_actions(views)
         seeds = rng.integers(2**63, size=len(views))
         if not len(views):
             return actions
@@ -97,7 +97,7 @@ class IsmctsAgent:
             seed(stream, np.int64(seeds[i]))
             deals = np.empty(max(self.iterations // 2, 1), MATCH)
             view = views[i : i + 1]
-            _fill_deals(view, *_prepare(view), softmax_of(self.suppose), self.pool, stream, deals)
+            fill_deals(view, *prepare(view), softmax_of(self.suppose), self.pool, stream, deals)
             actions[i] = _search(deals, leaf, self.iterations, self.explore, stream)
 
         run_tasks(task, np.flatnonzero(actions == NONE).tolist(), self.workers)
@@ -146,7 +146,7 @@ def walk_down(nodes, used, match, path, explore, stream):
             nodes[child].action, nodes[child].side = action, side_of(match, match.seat)
             nodes[child].sibling = nodes[node].child
             nodes[node].child = child
-        play(match, action)
+        make_move(match, action)
         path[length] = node = child
         length += 1
     return length, used

@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from agents.belief import fill_present, fill_start, past_action, sample_places
+from agents.belief import fill_present, fill_start, make_move, past_action, sample_places
 from agents.equity import Equity, EquityError, EquityTable, win_probability
 from agents.softmax import SoftmaxGreedy, softmax_chance
 from fivesthrees_env.kernel.deal import next_opener
@@ -20,7 +20,6 @@ from fivesthrees_env.kernel.play import (
     draw_action,
     knock_action,
     may_draw,
-    play,
 )
 from fivesthrees_env.kernel.random import seed_stream
 from fivesthrees_env.kernel.record import MATCH, NONE
@@ -118,7 +117,7 @@ def racing_action(match, leaf):
 def finish_round(match, leaf):
     """Play the round to its end, everybody by ``racing_action``."""
     while not (match.over or match.event.round_end):
-        play(match, racing_action(match, leaf))
+        make_move(match, racing_action(match, leaf))
 
 
 # ----------------------------------------------------------------------------------------- likely deals
@@ -133,7 +132,7 @@ def likely_deals(view, plan, room, ways, suppose, pool, stream, deals):
 
     Args:
         view: whose hidden tiles are sampled.
-        plan: with `room` and `ways` the view's belief, as ``belief._prepare`` makes it.
+        plan: with `room` and `ways` the view's belief, as ``belief.prepare`` makes it.
         room: see `plan`.
         ways: see `plan`.
         suppose: temperature, worth of a pip and doubt of softmax-greedy; a temperature of 0: all deals alike.
@@ -154,6 +153,9 @@ def likely_deals(view, plan, room, ways, suppose, pool, stream, deals):
             weight = chance_of_play(view, start[0], suppose)
         total += weight
         sums[i] = total
+    if total == 0:  # none is possible by what is supposed: all alike
+        total = np.float64(count)
+        sums[:] = np.arange(1, count + 1)
     i = 0
     for k in range(deals.size):
         while i + 1 < count and sums[i] < (k + 0.5) * total / deals.size:
@@ -171,7 +173,7 @@ def chance_of_play(view, start, suppose):
         action = past_action(view, ply)
         if view.history[ply].seat != 0:
             chance *= softmax_chance(start, action, suppose[0], suppose[1], suppose[2])
-        play(start, action)
+        make_move(start, action)
     return chance
 
 

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from agents.belief import _prepare
+from agents.belief import make_move, prepare
 from agents.equity import value_of_round
 from agents.playouts import (
     LIKELY_PLAY,
@@ -20,7 +20,7 @@ from agents.playouts import (
 )
 from agents.softmax import SoftmaxGreedy
 from fivesthrees_env.kernel.jit import jit
-from fivesthrees_env.kernel.play import is_legal, only_action, play
+from fivesthrees_env.kernel.play import is_legal, only_action
 from fivesthrees_env.kernel.record import MATCH, NONE
 from fivesthrees_env.opponents import Agent
 from fivesthrees_env.rules import Rules
@@ -80,7 +80,7 @@ class RolloutAgent:
 
     def act(self, views: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """See ``Agent.act``; the first of equally good actions."""
-        actions = _sure_actions(views)
+        actions = sure_actions(views)
         seeds = rng.integers(2**63, size=len(views))
         open_ = np.flatnonzero(actions == NONE)
         if open_.size:
@@ -97,7 +97,7 @@ class RolloutAgent:
             return np.empty((0, 0))
         rules = Rules.from_record(views["rules"][0])
         leaf = leaf_table(rules, self.value)
-        beliefs = [_prepare(views[i : i + 1]) for i in range(len(views))]
+        beliefs = [prepare(views[i : i + 1]) for i in range(len(views))]
         totals = np.zeros((len(views), rules.num_actions))
         lots, deadline = 0, time.perf_counter() + (self.seconds or 0.0) * len(views)
         while True:
@@ -109,7 +109,7 @@ class RolloutAgent:
                 stream, deals = np.zeros(1, MATCH), np.empty(LOT, MATCH)
                 seed(stream, np.int64(seeds[i] ^ (first + lot)))
                 view, suppose = views[i : i + 1], softmax_of(self.suppose)
-                _fill_deals(view, *beliefs[i], suppose, self.pool, stream, deals)
+                fill_deals(view, *beliefs[i], suppose, self.pool, stream, deals)
                 if self.playout is None:
                     _try_actions(view, deals, leaf, results[i, lot])
                 else:
@@ -142,7 +142,7 @@ class RolloutAgent:
 
 
 @jit
-def _sure_actions(views):
+def sure_actions(views):
     """The only action, or one that wins the match at once; else NONE."""
     actions = np.empty(views.size, np.int64)
     scratch = np.empty(1, MATCH)
@@ -155,7 +155,8 @@ def _sure_actions(views):
 
 
 @jit
-def _fill_deals(views, plans, room, ways, suppose, pool, stream, deals):
+def fill_deals(views, plans, room, ways, suppose, pool, stream, deals):
+    """``likely_deals`` of ``views[0]``."""
     likely_deals(views[0], plans[0], room, ways, suppose, pool, stream[0], deals)
 
 
@@ -170,7 +171,7 @@ def _try_actions(views, deals, leaf, values):
             continue
         for k in range(deals.size):
             scratch[0] = deals[k]
-            play(match, action)
+            make_move(match, action)
             finish_round(match, leaf)
             values[action] += value_of_round(leaf, match, 0)
 
@@ -178,7 +179,7 @@ def _try_actions(views, deals, leaf, values):
 @jit
 def _play_each(matches, places, actions):
     for k in range(places.size):
-        play(matches[places[k]], actions[k])
+        make_move(matches[places[k]], actions[k])
 
 
 @jit
@@ -194,7 +195,7 @@ def _running(matches):
                 found[count] = i
                 count += 1
                 break
-            play(match, action)
+            make_move(match, action)
     return found[:count]
 
 

@@ -152,6 +152,16 @@ def test_more_deals_agree_better() -> None:
     assert spread[1] < spread[0] / 2.5  # 4 times in expectation
 
 
+def test_what_nobody_would_play_leaves_all_deals_alike() -> None:
+    """A supposition without doubt gives every deal the weight 0 here; it is then as good as none."""
+    views = some_views("fives_and_threes-4p", 20, plies=12)
+    sure = RolloutAgent(samples=800, suppose=SoftmaxGreedy(temperature=1e-9, pips=-1.0, doubt=0.0))
+    none = RolloutAgent(samples=800, suppose=None)
+    a, b = (player.values(views, np.random.default_rng(1)) for player in (sure, none))
+    legal = action_masks(views) == 1
+    assert np.abs(a[legal] - b[legal]).mean() < 0.05
+
+
 def test_time_per_move_is_a_choice() -> None:
     views = some_views("mini-4", 3)
     actions = RolloutAgent(seconds=1e-4).act(views, np.random.default_rng(0))
