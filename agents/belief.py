@@ -141,11 +141,10 @@ class Belief:
             n: how many samples, independent of each other.
             rng: the only source of chance.
         """
-        players = int(self._view["rules"]["num_players"][0])
-        matches = self.deals(n, rng)
-        end = int(self._view["rules"]["num_tiles"][0])
-        undealt = matches["deck"][:, end - int(self._view["undealt"][0]) : end]
-        return Hidden(matches["hands"][:, :players].copy(), undealt.copy())
+        hands = np.empty((n, int(self._view["rules"]["num_players"][0])), np.uint64)
+        undealt = np.empty((n, int(self._view["undealt"][0])), np.int8)
+        _sample_hidden(self._view, self._plan, self._room, self._ways, _stream(rng), hands, undealt)
+        return Hidden(hands, undealt)
 
     def deals(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Matches that look to the viewer like this view, and can be played on: (n,) of dtype ``MATCH``.
@@ -600,6 +599,21 @@ def _sample_deals(views, plans, room, ways, stream, deals):
     for i in range(deals.size):
         deals[i] = views[0]
         sample_into(views[0], plans[0], room, ways, deals[i], places, stream[0])
+
+
+@jit
+def _sample_hidden(views, plans, room, ways, stream, hands, undealt):
+    """Only the hidden tiles of deals: (n, seats) and (n, undealt)."""
+    places, scratch = np.empty(MAX_TILES, np.int64), views.copy()
+    view, match, end = views[0], scratch[0], np.int64(views[0].rules.num_tiles)
+    for i in range(hands.shape[0]):
+        for seat in range(1, hands.shape[1]):
+            match.hands[seat] = 0
+        sample_into(view, plans[0], room, ways, match, places, stream[0])
+        for seat in range(hands.shape[1]):
+            hands[i, seat] = match.hands[seat]
+        for k in range(undealt.shape[1]):
+            undealt[i, k] = match.deck[end - undealt.shape[1] + k]
 
 
 @jit

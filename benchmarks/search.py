@@ -50,7 +50,7 @@ def measure(views: np.ndarray, args: Args) -> list[str]:
     rows = [views[i : i + 1] for i in range(len(views))]
     beliefs = [Belief(row) for row in rows]
     building = median_seconds(lambda: [Belief(row) for row in rows], args.repeats) / len(views)
-    sampling = median_seconds(lambda: [b.deals(args.deals, rng) for b in beliefs], args.repeats)
+    sampling = median_seconds(lambda: [b.sample(args.deals, rng) for b in beliefs], args.repeats)
     figures = [f"{1e6 * building:.0f}", f"{len(views) * args.deals / (1e3 * sampling):,.0f}"]
     for agent in (agents.load("rollout"), agents.load("ismcts")):
         thinking = median_seconds(lambda agent=agent: agent.act(views, rng), args.repeats)
