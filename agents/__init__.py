@@ -2,7 +2,7 @@
 
 >>> import agents
 >>> agents.names()
-('random', 'greedy', 'smart-greedy', 'expert', 'pimc', 'oracle')
+('random', 'greedy', 'smart-greedy', 'expert', 'rollout', 'ismcts', 'pimc', 'oracle')
 >>> agents.load("runs/my-run/agent.safetensors")
 """
 
@@ -23,6 +23,8 @@ _BY_NAME = {
     "greedy": "fivesthrees_env.opponents:GreedyAgent",
     "smart-greedy": "agents.scripted:SmartGreedyAgent",
     "expert": "agents.scripted:ExpertAgent",
+    "rollout": "agents.rollout:RolloutAgent",
+    "ismcts": "agents.ismcts:IsmctsAgent",
     "pimc": "agents.pimc:PimcAgent",
     "oracle": "agents.oracle:OracleAgent",
 }

@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fivesthrees_env.kernel.deal import clear_event, highest_leads, lead_rank
-from fivesthrees_env.kernel.jit import count_bits, jit, lowest_bit
+from fivesthrees_env.kernel.jit import call, count_bits, jit, lowest_bit
 from fivesthrees_env.kernel.layout import (
     clear_line,
     fitting_anywhere,
@@ -131,7 +131,7 @@ class Belief:
         self._view = redact(view, 0)
         if view["over"][0] or (view["event"]["round_end"][0] and view["num_plies"][0]):
             raise ValueError("view: of a finished round given; allowed: one of a round that goes on")
-        self._plan, self._room, self._ways = _prepare(self._view)
+        self._plan, self._room, self._ways = prepare(self._view)
         self.count = float(self._ways[0, -1])
 
     def sample(self, n: int, rng: np.random.Generator) -> Hidden:
@@ -141,11 +141,10 @@ class Belief:
             n: how many samples, independent of each other.
             rng: the only source of chance.
         """
-        players = int(self._view["rules"]["num_players"][0])
-        matches = self.deals(n, rng)
-        end = int(self._view["rules"]["num_tiles"][0])
-        undealt = matches["deck"][:, end - int(self._view["undealt"][0]) : end]
-        return Hidden(matches["hands"][:, :players].copy(), undealt.copy())
+        hands = np.empty((n, int(self._view["rules"]["num_players"][0])), np.uint64)
+        undealt = np.empty((n, int(self._view["undealt"][0])), np.int8)
+        _sample_hidden(self._view, self._plan, self._room, self._ways, _stream(rng), hands, undealt)
+        return Hidden(hands, undealt)
 
     def deals(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Matches that look to the viewer like this view, and can be played on: (n,) of dtype ``MATCH``.
@@ -223,7 +222,7 @@ def _seed(stream, seed):
 
 
 @jit
-def _prepare(views):
+def prepare(views):
     """The plan, the open groups and the table of ways of ``views[0]``."""
     plans = np.zeros(1, PLAN)
     line = np.zeros(1, MATCH)
@@ -298,7 +297,7 @@ def put_drawn(plan, seat, group):
     plan.fresh[seat] = NONE
 
 
-@jit
+@call
 def read_ply(view, plan, line, ply):
     """What one ply tells about the hand of its seat."""
     past = view.history[ply]
@@ -375,7 +374,7 @@ def unseen_tiles(view):
     return tiles
 
 
-@jit
+@call
 def place_unseen(view, plan, by_highest):
     """Add the unseen tiles, the highest ranks first, and what has to happen with one of them."""
     plan.lead_open = by_highest and view.placed == 0 and view.opener != 0
@@ -436,7 +435,7 @@ def alike(plan, a, b):
 # ------------------------------------------------------------------------------------ the table of ways
 
 
-@jit
+@call
 def count_ways(plan):
     """The open groups of every state, and the table of ways.
 
@@ -479,7 +478,7 @@ def options(plan, j, pending):
     return allowed, np.int64(0) if plan.settles[j] else np.int64(pending)
 
 
-@jit
+@call
 def sample_places(plan, room, ways, stream, places):
     """Draw a deal: `places[j]` becomes the group of the j-th tile, or NONE where it is undealt."""
     state, pending, states = plan.num_states - 1, plan.pending, plan.num_states
@@ -556,7 +555,7 @@ def sample_into(view, plan, room, ways, match, places, stream):
     fill_present(view, plan, match, places, stream)
 
 
-@jit
+@call
 def fill_present(view, plan, match, places, stream):
     """The view with its hidden tiles filled in: hands, the boneyard's order, the duty to lead, chance."""
     asleep = unseen_tiles(view)
@@ -603,6 +602,21 @@ def _sample_deals(views, plans, room, ways, stream, deals):
 
 
 @jit
+def _sample_hidden(views, plans, room, ways, stream, hands, undealt):
+    """Only the hidden tiles of deals: (n, seats) and (n, undealt)."""
+    places, scratch = np.empty(MAX_TILES, np.int64), views.copy()
+    view, match, end = views[0], scratch[0], np.int64(views[0].rules.num_tiles)
+    for i in range(hands.shape[0]):
+        for seat in range(1, hands.shape[1]):
+            match.hands[seat] = 0
+        sample_into(view, plans[0], room, ways, match, places, stream[0])
+        for seat in range(hands.shape[1]):
+            hands[i, seat] = match.hands[seat]
+        for k in range(undealt.shape[1]):
+            undealt[i, k] = match.deck[end - undealt.shape[1] + k]
+
+
+@jit
 def _sample_with_starts(views, plans, room, ways, stream, deals, starts):
     """Deals to play on, and the same deals before the round's first ply."""
     places = np.empty(MAX_TILES, np.int64)
@@ -615,7 +629,7 @@ def _sample_with_starts(views, plans, room, ways, stream, deals, starts):
 # ------------------------------------------------------------------------------- the round once more
 
 
-@jit
+@call
 def fill_start(view, plan, start, places, stream):
     """Make `start`, a copy of the view, the deal as it was before the first ply.
 
@@ -714,11 +728,17 @@ def _action_of(views, ply):
     return past_action(views[0], ply)
 
 
+@call
+def make_move(match, action):
+    """``play``, compiled once for all searches."""
+    play(match, action)
+
+
 @jit
 def _play_again(views, matches, ply):
     action = past_action(views[0], ply)
     for i in range(matches.size):
-        play(matches[i], action)
+        make_move(matches[i], action)
 
 
 @jit

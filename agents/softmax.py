@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fivesthrees_env.kernel.jit import jit, lowest_bit
+from fivesthrees_env.kernel.jit import call, jit, lowest_bit
 from fivesthrees_env.kernel.layout import playable
 from fivesthrees_env.kernel.play import accepted_points, is_legal, only_action
 from fivesthrees_env.kernel.record import MATCH, NONE
@@ -54,18 +54,22 @@ def placement_worth(match, tile, end, pips):
     return accepted_points(match, tile, end) + pips * PIPS[tile]
 
 
-@jit
+@call
 def softmax_chance(match, action, temperature, pips, doubt):
     """The probability of one legal action of the seat to move."""
     if only_action(match) != NONE:
         return 1.0
-    count, total, chosen = 0, 0.0, 0.0
+    count, total, chosen, highest = 0, 0.0, 0.0, -np.inf
     for end in range(match.rules.num_ends):
         tiles = playable(match, match.seat, end)
         while tiles:
             tile = np.int64(lowest_bit(tiles))
             tiles &= tiles - np.uint64(1)
-            weight = np.exp(placement_worth(match, tile, end, pips) / temperature)
+            worth = placement_worth(match, tile, end, pips) / temperature
+            if worth > highest:  # weights are relative to the highest worth: none overflows
+                scale = np.exp(highest - worth)
+                total, chosen, highest = total * scale, chosen * scale, worth
+            weight = np.exp(worth - highest)
             total += weight
             count += 1
             if end * np.int64(match.rules.num_tiles) + tile == action:

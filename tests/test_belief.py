@@ -348,6 +348,7 @@ def test_samples_repeat_with_their_generator_and_only_then() -> None:
     hands = [belief.sample(50, np.random.default_rng(seed)).hands for seed in (1, 1, 2)]
     assert (hands[0] == hands[1]).all()
     assert (hands[0] != hands[2]).any()
+    assert (hands[0] == belief.deals(50, np.random.default_rng(1))["hands"]).all()
 
 
 def test_finished_rounds_and_strange_views_are_refused() -> None:

@@ -250,7 +250,8 @@ def test_a_script_prints_what_the_parser_takes(play, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "output", ["", "Killed\n", "[1]\n", '{"steps": 1}\n', json.dumps(dict.fromkeys(sorted(measure.FIELDS), 0))]
+    "output",
+    ["", "Killed\n", "[1]\n", '{"steps": 1}\n', json.dumps(dict.fromkeys(sorted(measure.FIELDS), 0))],
 )
 def test_anything_else_is_no_measurement(output):
     with pytest.raises(MeasurementError, match="no measurement"):

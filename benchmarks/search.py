@@ -1,0 +1,71 @@
+"""How fast a belief is built and sampled, and how long searching agents think: one core.
+
+    python -m benchmarks.search
+
+Positions are those before each ply of random matches. Figures are medians over repetitions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+import agents
+from agents.belief import Belief
+from benchmarks.engine import median_seconds
+from fivesthrees_env.batch import MatchBatch
+
+PRESETS = ["fives_and_threes-4p", "fives_and_threes-2p", "all_fives-4p", "all_fives-2p", "double-nine-4p"]
+
+
+@dataclass
+class Args:
+    """Arguments of the benchmark."""
+
+    presets: list[str] = field(default_factory=lambda: list(PRESETS))
+    """Rules to measure."""
+    views: int = 100
+    """Positions."""
+    deals: int = 1000
+    """Deals per belief."""
+    repeats: int = 5
+    """Repetitions; the median counts."""
+
+
+def random_views(name: str, count: int) -> np.ndarray:
+    """Views of seats that have a choice, from all parts of random matches."""
+    batch, rng = MatchBatch(count, name, seed=1, skip_forced=True), np.random.default_rng(1)
+    for _ in range(20):
+        batch.step(batch.random_actions(rng))
+    return batch.views.copy()
+
+
+def measure(views: np.ndarray, args: Args) -> list[str]:
+    """One row of the table."""
+    rng = np.random.default_rng(0)
+    rows = [views[i : i + 1] for i in range(len(views))]
+    beliefs = [Belief(row) for row in rows]
+    building = median_seconds(lambda: [Belief(row) for row in rows], args.repeats) / len(views)
+    sampling = median_seconds(lambda: [b.sample(args.deals, rng) for b in beliefs], args.repeats)
+    figures = [f"{1e6 * building:.0f}", f"{len(views) * args.deals / (1e3 * sampling):,.0f}"]
+    for agent in (agents.load("rollout"), agents.load("ismcts")):
+        thinking = median_seconds(lambda agent=agent: agent.act(views, rng), args.repeats)
+        figures.append(f"{1e3 * thinking / len(views):.1f}")
+    return figures
+
+
+def main(args: Args) -> None:
+    table = Table(title="Belief and search", title_justify="left")
+    for column in ("rules", "belief µs", "deals per ms", "rollout ms a move", "ismcts ms a move"):
+        table.add_column(column, justify="left" if column == "rules" else "right")
+    for name in args.presets:
+        table.add_row(name, *measure(random_views(name, args.views), args))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Args))
