@@ -31,6 +31,7 @@ from typing import Any
 
 import tyro
 from rich.console import Console, Group
+from rich.jupyter import JupyterMixin
 from rich.table import Table
 from rich.text import Text
 
@@ -95,6 +96,10 @@ def whole_matches(first: Agent, second: Agent, rules: Rules, matches: int, seed:
     return estimate(contest, "matches", measure(contest, "matches"))
 
 
+class _Printable(Group, JupyterMixin):
+    """Lines and tables that a notebook shows as a terminal does."""
+
+
 def results_table(results: Sequence[dict[str, Any]], title: str) -> Group:
     """A printable table of results of ``compare``, all on the same deals."""
     rounds, matches = results[0]["rounds"], results[0]["matches"]
@@ -105,7 +110,7 @@ def results_table(results: Sequence[dict[str, Any]], title: str) -> Group:
     for figure, label in _LABELS.items():
         if results[0][figure] is not None:
             table.add_row(label, *(_cell(figure, result) for result in results))
-    return Group(Text(title), table, Text(results[0]["deals"]["text"]))
+    return _Printable(Text(title), table, Text(results[0]["deals"]["text"]))
 
 
 _LABELS = {
