@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from agents.bits import BitLinear
@@ -17,7 +18,13 @@ class PolicyValueNet(nn.Module):
         num_actions: size of the action space.
         width: units per hidden layer.
         depth: hidden layers.
+
+    Attributes:
+        bfloat16: multiply the hidden layers in bfloat16, which some processors do twice as fast; the first
+            layer, both heads and all weights stay in float32.
     """
+
+    bfloat16: bool = False
 
     def __init__(self, observation_size: int, num_actions: int, width: int = 256, depth: int = 2):
         super().__init__()
@@ -44,7 +51,8 @@ class PolicyValueNet(nn.Module):
         Returns:
             Unmasked logits (N, num_actions) and values (N,), float32.
         """
-        hidden = self.body(observations)
+        with torch.autocast(observations.device.type, torch.bfloat16, enabled=self.bfloat16):
+            hidden = self.body(observations).to(self.policy.weight.dtype)
         return self.policy(hidden), self.value(hidden).squeeze(-1)
 
 
