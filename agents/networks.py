@@ -20,11 +20,11 @@ class PolicyValueNet(nn.Module):
         depth: hidden layers.
 
     Attributes:
-        bfloat16: multiply the hidden layers in bfloat16, which some processors do twice as fast; the first
+        in_bfloat16: multiply the hidden layers in bfloat16, which some processors do twice as fast; the first
             layer, both heads and all weights stay in float32.
     """
 
-    bfloat16: bool = False
+    in_bfloat16: bool = False
 
     def __init__(self, observation_size: int, num_actions: int, width: int = 256, depth: int = 2):
         super().__init__()
@@ -51,7 +51,7 @@ class PolicyValueNet(nn.Module):
         Returns:
             Unmasked logits (N, num_actions) and values (N,), float32.
         """
-        with torch.autocast(observations.device.type, torch.bfloat16, enabled=self.bfloat16):
+        with torch.autocast(observations.device.type, torch.bfloat16, enabled=self.in_bfloat16):
             hidden = self.body(observations).to(self.policy.weight.dtype)
         return self.policy(hidden), self.value(hidden).squeeze(-1)
 

@@ -50,7 +50,7 @@ from fivesthrees_env.interface import (
 )
 from fivesthrees_env.kernel.deal import start_match
 from fivesthrees_env.kernel.episode import advance, begin
-from fivesthrees_env.kernel.jit import jit
+from fivesthrees_env.kernel.jit import call, jit
 from fivesthrees_env.kernel.play import is_legal, only_action
 from fivesthrees_env.kernel.random import below, seed_stream
 from fivesthrees_env.kernel.record import MATCH, MAX_SEATS, NONE
@@ -699,7 +699,7 @@ def _observe_all(matches, games, rows, live, places, observations, masks):
         observe_seat(match, learner, live, view, places, observations[i], masks[i])
 
 
-@jit
+@call
 def _open(match, game, settings, rewards):
     """Begin an episode of a match just dealt."""
     game.passed_over += 1
@@ -710,7 +710,7 @@ def _open(match, game, settings, rewards):
     return _others_play(match, game, settings, rewards)
 
 
-@jit
+@call
 def _settle(match, game, settings, status, rewards):
     """Note where a game stands; an episode without a turn for the learner is passed over."""
     while game.passed_over > 0 and status >= TERMINATED:

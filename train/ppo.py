@@ -291,7 +291,7 @@ class Trainer:
         first_deal = args.seed % 2**16 * 2**20
         self.batch = MatchBatch(args.num_matches, self.rules, first_deal, skip_forced=True)
         self.network = PolicyValueNet(self.batch.layout.size, self.rules.num_actions, args.width, args.depth)
-        self.network.bfloat16 = args.bfloat16
+        self.network.in_bfloat16 = args.bfloat16
         self.optimizer = torch.optim.Adam(self.network.parameters(), args.learning_rate, eps=1e-5, fused=True)
         self.decisions = 0
         self.seconds = 0.0
