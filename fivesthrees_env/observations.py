@@ -205,7 +205,7 @@ def _encode_line(view, places, row):
     for end in range(MAX_ENDS):
         if end < num_ends:
             is_open = view.ends[end] >= 0
-            bit = end * values + (view.ends[end] if is_open else 0)
+            bit = end * values + max(view.ends[end], 0)
             row[ends + bit] = is_open
             row[double_ends + bit] = is_open & (lone_double | (view.weights[end] == 2))
     if view.rules.spinner and view.spinner >= 0:
