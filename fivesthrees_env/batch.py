@@ -240,7 +240,8 @@ class MatchBatch:
                 f"actions: {array.dtype} {array.shape} given; "
                 f"allowed: whole numbers of shape ({self.num_matches},)"
             )
-        return array.astype(np.int64, copy=False)
+        # One type alone reaches the kernel, so that a step never compiles.
+        return np.require(array, np.int64, ("C_CONTIGUOUS", "ALIGNED", "WRITEABLE"))
 
 
 def _check_sound(matches: np.ndarray, rules: Rules) -> None:
