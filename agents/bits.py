@@ -59,7 +59,7 @@ class _GatherSum(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor, Tensor]:
         gradient = gradient.contiguous()
-        of_rows = torch.zeros(ctx.shape)
+        of_rows = torch.zeros(ctx.shape, dtype=gradient.dtype)
         run(_scatter_add, torch.get_num_threads(), *ctx.set_bits, gradient.numpy(), of_rows.numpy())
         return None, of_rows, gradient.sum(0)
 

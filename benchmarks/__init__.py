@@ -1,3 +1,3 @@
-"""Commands that measure: ``engine``, ``aec``, ``train``, ``compare``. Each prints a table; none is a test."""
+"""Commands that measure, ``python -m benchmarks.NAME``: each prints a table or writes a page."""
 
 import train  # noqa: F401 - sets how PyTorch's threads wait, before PyTorch is loaded

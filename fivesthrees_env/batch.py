@@ -72,8 +72,8 @@ class MatchBatch:
             sees decisions only; the rewards of the skipped plies are part of the step.
         reward: "points", "margin" or "win" (see ``rewards.py``).
         observations, action_masks: arrays to write into instead of own ones, C-contiguous int8.
-        num_threads: threads that share a step; results do not depend on it. More than one pays from about
-            4,096 matches on.
+        num_threads: threads that share a step, at most one for every 256 matches; results do not depend on
+            it. More than one pays from about 4,096 matches on.
     """
 
     def __init__(
@@ -94,6 +94,7 @@ class MatchBatch:
         self.layout = Layout.of(self.rules)
         self.num_matches = num_matches
         self.num_threads = check_threads(num_threads)
+        self._busy_threads = min(self.num_threads, -(-num_matches // BLOCK))
         self.skip_forced = skip_forced
         self._stop_after_round = check_episode(episode)
         self._scheme = check_scheme(reward)
@@ -205,7 +206,7 @@ class MatchBatch:
     def _run_step(self, matches: np.ndarray, actions: np.ndarray) -> None:
         run(
             _step_blocks,
-            self.num_threads,
+            self._busy_threads,
             matches,
             actions,
             self._stop_after_round,
@@ -230,7 +231,7 @@ class MatchBatch:
 
     def _observe(self) -> None:
         rows = self.observations, self.action_masks, self.seats
-        run(_observe_blocks, self.num_threads, self.matches, self.layout.places, *rows)
+        run(_observe_blocks, self._busy_threads, self.matches, self.layout.places, *rows)
         self._views_are_old = True
 
     def _check_actions(self, actions: np.ndarray) -> np.ndarray:
@@ -240,7 +241,8 @@ class MatchBatch:
                 f"actions: {array.dtype} {array.shape} given; "
                 f"allowed: whole numbers of shape ({self.num_matches},)"
             )
-        return array.astype(np.int64, copy=False)
+        # One type alone reaches the kernel, so that a step never compiles.
+        return np.require(array, np.int64, ("C_CONTIGUOUS", "ALIGNED", "WRITEABLE"))
 
 
 def _check_sound(matches: np.ndarray, rules: Rules) -> None:

@@ -7,6 +7,7 @@ which on a busy machine costs a time slice, a hundred times the call.)
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -34,13 +35,20 @@ def check_threads(num_threads: int) -> int:
 
 
 def run(kernel: Callable[..., None], num_threads: int, *args: Any) -> None:
-    """Call ``kernel(blocks, *args)`` on that many threads; it asks ``next_block(blocks)`` for its work."""
+    """Call ``kernel(blocks, *args)`` on that many threads; it asks ``next_block(blocks)`` for its work.
+
+    There are as many helpers as cores. When this returns or raises, nobody is at work any more; an error of
+    a helper is raised here.
+    """
     blocks = np.zeros(1, np.int64)
     helpers = [_pool().submit(kernel, blocks, *args) for _ in range(num_threads - 1)]
-    kernel(blocks, *args)
-    for helper in helpers:
-        if not helper.cancel():
-            helper.result()
+    try:
+        kernel(blocks, *args)
+    finally:
+        begun = [helper for helper in helpers if not helper.cancel()]
+        errors = [error for helper in begun if (error := helper.exception())]
+    for error in errors:
+        raise error
 
 
 @jit
@@ -51,4 +59,8 @@ def next_block(blocks):
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(thread_name_prefix="fivesthrees")
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="fivesthrees")
+
+
+if hasattr(os, "register_at_fork"):  # a forked process inherits the pool, but none of its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)

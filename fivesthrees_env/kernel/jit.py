@@ -105,8 +105,7 @@ def _unpacker(lanes: int) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             array = context.make_array(signature.args[0])(context, builder, args[0])
             bits = builder.bitcast(
-                builder.trunc(args[2], ir.IntType(lanes)) if lanes < 64 else args[2],
-                ir.VectorType(ir.IntType(1), lanes),
+                builder.trunc(args[2], ir.IntType(lanes)), ir.VectorType(ir.IntType(1), lanes)
             )
             whole = ir.VectorType(ir.IntType(8), lanes)
             target = builder.bitcast(builder.gep(array.data, [args[1]]), whole.as_pointer())

@@ -1,0 +1,163 @@
+"""The kernel's compiler: when it works, what it says, and the instructions written for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fivesthrees_env.kernel.jit import count_bits, fetch_add, jit, lowest_bit, unpack
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def python(script: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A script in a process of its own."""
+    command, environment = [sys.executable, "-c", textwrap.dedent(script)], os.environ | variables
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+# ---------------------------------------------------------------------------------- when it works
+
+FIRST_STEP = """
+    import gc
+    import numpy as np
+    from numba.core import event
+    from numba.core.dispatcher import Dispatcher
+    from fivesthrees_env.batch import MatchBatch
+
+    def ready():
+        functions = [thing for thing in gc.get_objects() if isinstance(thing, Dispatcher)]
+        return {{(f.py_func.__qualname__, str(types)) for f in functions for types in f.signatures}}
+
+    batch = MatchBatch({arguments})
+    before = ready()
+    assert any("_step_blocks" in name for name, _ in before)
+    with event.install_recorder("numba:compile") as recorder:
+        batch.step({actions})
+        batch.random_actions(np.random.default_rng(1))
+    assert not recorder.buffer, recorder.buffer
+    assert ready() == before, ready() - before
+"""
+RANDOM = "batch.random_actions(np.random.default_rng(0))"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "actions"),
+    [
+        ("4, 'fives_and_threes-4p', seed=0", RANDOM),
+        (
+            "600, 'all_fives-3p', seed=0, skip_forced=True, reward='win', episode='round', num_threads=2",
+            RANDOM,
+        ),
+        ("4, 'mini-2'", f"np.repeat({RANDOM}, 2)[::2]"),
+        ("4, 'mini-2'", f"np.frombuffer({RANDOM}.tobytes(), np.int64)"),
+        ("4, 'mini-2'", f"{RANDOM}.astype('>i2')"),
+    ],
+    ids=["plain", "with every option", "gaps between actions", "read-only actions", "other whole numbers"],
+)
+def test_a_batch_has_everything_compiled_before_the_first_step(arguments: str, actions: str) -> None:
+    """Neither the first step nor the first random choice compiles a function or loads a compiled one."""
+    finished = python(FIRST_STEP.format(arguments=arguments, actions=actions))
+    assert finished.returncode == 0, finished.stderr
+
+
+# ------------------------------------------------------------------------------------ what it says
+
+TWO_FUNCTIONS = """
+    import sys
+    import numpy as np
+    from fivesthrees_env.kernel.settle import mask_pips
+    from fivesthrees_env.threads import next_block
+
+    print("imported", file=sys.stderr)
+    assert next_block(np.array([3])) == 3 * 256
+    print("one function", file=sys.stderr)
+    assert mask_pips(np.uint64(0b111)) == 0 + 1 + 2
+    print("two functions", file=sys.stderr)
+"""
+TOLD = "fivesthrees_env: compiling the kernel, once for this version and machine (about 20 s)"
+
+
+def test_compiling_is_told_once_a_process_and_only_where_it_happens(tmp_path: Path) -> None:
+    """On stderr, before the first function; a second process finds the compiled ones and is silent."""
+    first, second = (python(TWO_FUNCTIONS, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert first.stderr.splitlines() == ["imported", TOLD, "one function", "two functions"]
+    assert second.stderr.splitlines() == ["imported", "one function", "two functions"]
+    assert first.stdout == second.stdout == ""
+
+
+def test_compiling_other_peoples_functions_is_not_told() -> None:
+    script = """
+        import numba
+        import fivesthrees_env.kernel.jit
+        assert numba.njit(lambda x: x + 1)(1) == 2
+    """
+    finished = python(script)
+    assert (finished.returncode, finished.stderr) == (0, "")
+
+
+# ------------------------------------------------------------------------------ its instructions
+
+
+@pytest.mark.parametrize("count", range(65))
+@given(mask=st.integers(0, 2**64 - 1), start=st.integers(0, 70))
+@settings(max_examples=15)
+def test_unpack_writes_the_lowest_bits_and_nothing_beside_them(count: int, mask: int, start: int) -> None:
+    row = np.full(start + count + 70, 77, np.int8)
+    unpack(row, start, np.uint64(mask), count)
+    assert row[start : start + count].tolist() == [mask >> k & 1 for k in range(count)]
+    assert (row[:start] == 77).all()
+    assert (row[start + count :] == 77).all()
+
+
+@jit
+def _count(mask):
+    return count_bits(mask)
+
+
+@jit
+def _lowest(mask):
+    return lowest_bit(mask)
+
+
+@jit
+def _count_up(counters, i, times):
+    """What the counter was last."""
+    was = np.int64(0)
+    for _ in range(times):
+        was = fetch_add(counters, i)
+    return was
+
+
+@given(st.integers(1, 2**64 - 1))
+def test_count_bits_and_lowest_bit(mask: int) -> None:
+    assert _count(np.uint64(mask)) == mask.bit_count()
+    assert _lowest(np.uint64(mask)) == (mask & -mask).bit_length() - 1
+
+
+def test_fetch_add_counts_one_on_and_tells_what_was() -> None:
+    counters = np.array([5, -1, 2**62])
+    assert [_count_up(counters, i, 1) for i in (0, 0, 1, 2)] == [5, 6, -1, 2**62]
+    assert counters.tolist() == [7, 0, 2**62 + 1]
+
+
+def test_fetch_add_loses_no_count_between_threads() -> None:
+    counters = np.zeros(1, np.int64)
+    _count_up(counters, 0, 0)  # compiled now
+    threads = [threading.Thread(target=_count_up, args=(counters, 0, 300_000)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counters[0] == 1_200_000
