@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
 from agents.belief import fill_present, fill_start, make_move, past_action, sample_places
+from agents.desk import Book, gain_book, look, new_desk
 from agents.equity import Equity, EquityError, EquityTable, win_probability
+from agents.race import race
+from agents.scripted import Lore, expert_action
 from agents.softmax import SoftmaxGreedy, softmax_chance
 from fivesthrees_env.kernel.deal import next_opener
 from fivesthrees_env.kernel.jit import call, jit, lowest_bit
@@ -28,7 +32,7 @@ from fivesthrees_env.opponents import settlement_points
 from fivesthrees_env.rules import Rules
 from fivesthrees_env.tiles import MAX_TILES, PIPS
 
-__all__ = ["LIKELY_PLAY", "leaf_table", "run_tasks"]
+__all__ = ["LIKELY_PLAY", "ExpertTools", "expert_tools", "leaf_table", "run_tasks"]
 
 #: How others are supposed to have played, for the weights of deals.
 LIKELY_PLAY = SoftmaxGreedy(temperature=1.0, pips=0.1, doubt=0.2)
@@ -118,6 +122,31 @@ def finish_round(match, leaf):
     """Play the round to its end, everybody by ``racing_action``."""
     while not (match.over or match.event.round_end):
         make_move(match, racing_action(match, leaf))
+
+
+class ExpertTools(NamedTuple):
+    """What compiled code needs to play as ``ExpertAgent`` does. The desk is written: one for each thread."""
+
+    desk: np.ndarray
+    """(1,) of dtype ``DESK``."""
+    book: Book
+    chance: np.ndarray
+    """(needs, needs) float64; see ``race``."""
+    lore: Lore
+
+
+def expert_tools(rules: Rules) -> ExpertTools:
+    """The tools for a game, with a desk of their own."""
+    return ExpertTools(new_desk(), gain_book(rules), race(rules), Lore())
+
+
+@call
+def finish_round_expertly(match, tools):
+    """Play the round to its end, everybody as ``ExpertAgent`` does, from what they see (``look``)."""
+    desk = tools.desk[0]
+    while not (match.over or match.event.round_end):
+        look(desk, match, True)
+        make_move(match, expert_action(desk, tools.book, tools.chance, tools.lore))
 
 
 # ----------------------------------------------------------------------------------------- likely deals

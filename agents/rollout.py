@@ -10,7 +10,8 @@ from agents.belief import make_move, prepare
 from agents.equity import value_of_round
 from agents.playouts import (
     LIKELY_PLAY,
-    finish_round,
+    expert_tools,
+    finish_round_expertly,
     leaf_table,
     likely_deals,
     run_tasks,
@@ -29,7 +30,7 @@ from fivesthrees_env.views import redact_many
 __all__ = ["RolloutAgent"]
 
 #: Deals are weighed and taken in lots of this size, each with a random stream of its own.
-LOT = 50
+LOT = 400
 
 
 class RolloutAgent:
@@ -45,12 +46,13 @@ class RolloutAgent:
     choice in a play-out looks at hidden tiles.
 
     Args:
-        samples: deals per move, rounded up to lots of 50.
-        seconds: time per move instead: lots are added until it is over. Choices then depend on the machine.
+        samples: deals per move, rounded up to whole lots where they are more than one lot of 400.
+        seconds: time per move instead: lots are added until it is over, of 400 deals or of `samples` if that
+            is less. Choices then depend on the machine.
         suppose: how the others are supposed to have played; None: all possible deals are alike.
         pool: deals that are weighed for each one that is taken.
         value: what ends are worth: "equity", "margin" or "auto" (see ``playouts.leaf_table``).
-        playout: the agent that plays on for all seats; None: ``playouts.racing_action``, compiled.
+        playout: the agent that plays on for all seats; None: ``ExpertAgent``, compiled.
         workers: threads that share the lots; choices do not depend on it.
 
     Raises:
@@ -61,7 +63,7 @@ class RolloutAgent:
 
     def __init__(
         self,
-        samples: int = 400,
+        samples: int = 800,
         seconds: float | None = None,
         suppose: SoftmaxGreedy | None = LIKELY_PLAY,
         pool: int = 4,
@@ -99,19 +101,20 @@ class RolloutAgent:
         leaf = leaf_table(rules, self.value)
         beliefs = [prepare(views[i : i + 1]) for i in range(len(views))]
         totals = np.zeros((len(views), rules.num_actions))
+        size = min(LOT, self.samples)
         lots, deadline = 0, time.perf_counter() + (self.seconds or 0.0) * len(views)
         while True:
-            more = 1 if self.seconds else -(-self.samples // LOT)
+            more = 1 if self.seconds else -(-self.samples // size)
             results = np.zeros((len(views), more, rules.num_actions))
 
             def task(number: int, first: int = lots, results: np.ndarray = results) -> None:
                 i, lot = divmod(number, results.shape[1])
-                stream, deals = np.zeros(1, MATCH), np.empty(LOT, MATCH)
+                stream, deals = np.zeros(1, MATCH), np.empty(size, MATCH)
                 seed(stream, np.int64(seeds[i] ^ (first + lot)))
                 view, suppose = views[i : i + 1], softmax_of(self.suppose)
                 fill_deals(view, *beliefs[i], suppose, self.pool, stream, deals)
                 if self.playout is None:
-                    _try_actions(view, deals, leaf, results[i, lot])
+                    _try_actions(view, deals, leaf, expert_tools(rules), results[i, lot])
                 else:
                     self._try_slowly(view, deals, leaf, stream, results[i, lot])
 
@@ -119,7 +122,7 @@ class RolloutAgent:
             totals += results.sum(1)
             lots += more
             if self.seconds is None or time.perf_counter() >= deadline:
-                return totals / (lots * LOT)
+                return totals / (lots * size)
 
     def _try_slowly(
         self, view: np.ndarray, deals: np.ndarray, leaf: object, stream: np.ndarray, values: np.ndarray
@@ -161,7 +164,7 @@ def fill_deals(views, plans, room, ways, suppose, pool, stream, deals):
 
 
 @jit
-def _try_actions(views, deals, leaf, values):
+def _try_actions(views, deals, leaf, tools, values):
     """Add up what every legal action is worth in all deals; -inf for the others."""
     scratch = np.empty(1, MATCH)
     match = scratch[0]
@@ -172,7 +175,7 @@ def _try_actions(views, deals, leaf, values):
         for k in range(deals.size):
             scratch[0] = deals[k]
             make_move(match, action)
-            finish_round(match, leaf)
+            finish_round_expertly(match, tools)
             values[action] += value_of_round(leaf, match, 0)
 
 
