@@ -185,9 +185,9 @@ def test_all_others_get_views() -> None:
 def test_the_oracle_takes_the_value_that_the_solver_finds() -> None:
     """Both sides play the oracle to the end of a round: it ends with the solver's margin."""
     rules = PRESETS["fives_and_threes-4p"]
-    matches = new_matches(rules, np.arange(20))
+    matches = new_matches(rules, np.arange(8))
     values = Solver("margin").solve(matches).values
-    play_out(matches, [OracleAgent("margin")], np.zeros((20, 4), int), np.random.default_rng(0), True)
+    play_out(matches, [OracleAgent("margin")], np.zeros((8, 4), int), np.random.default_rng(0), True)
     assert (matches["scores"][:, 0] - matches["scores"][:, 1] == values[:, 0]).all()
 
 
