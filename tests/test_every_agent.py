@@ -17,9 +17,8 @@ from legality import EVERYBODY, QUICK, SEARCHING, Misplay, check, choose, random
 
 import agents
 from fivesthrees_env.match import Match
-from fivesthrees_env.opponents import Agent, GreedyAgent, RandomAgent
+from fivesthrees_env.opponents import Agent, RandomAgent
 from fivesthrees_env.rules import Rules
-from fivesthrees_env.tiles import HIGH, LOW
 
 ROOT = Path(__file__).resolve().parents[1]
 RNG = np.random.default_rng
@@ -246,24 +245,3 @@ def test_ft_7_heavier_double_end_or_plain_end_is_decided_by_points(name: str) ->
     assert set(match.legal_actions().tolist()) == {plain, double}
     assert [match.copy().play(action).accepted for action in (plain, double)] == [3 + 1, 1 + 1]
     assert choice(name, match) == plain
-
-
-@pytest.mark.parametrize("preset", FT_PRESETS)
-def test_ft_7_greedy_takes_what_earns_most_then_what_is_heaviest(preset: str) -> None:
-    """Tried out on the matches themselves."""
-    greedy, compared = GreedyAgent(), 0
-    for seed in range(3):
-        match, rng = Match(preset, seed=seed), RNG(seed)
-        for _ in random_plies(match, rng, 20):
-            if match.over:
-                break
-            ranks = {}
-            for action in match.legal_actions().tolist():
-                if action < match.rules.knock_action:
-                    tile = action % match.rules.num_tiles
-                    ranks[action] = match.copy().play(action).accepted, int(LOW[tile] + HIGH[tile])
-            if len(ranks) > 1:
-                chosen = int(choose(greedy, match.records, rng)[0])
-                assert ranks[chosen] == max(ranks.values())
-                compared += 1
-    assert compared > 2
