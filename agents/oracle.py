@@ -48,6 +48,8 @@ class OracleAgent:
 
     def act_on_matches(self, matches: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Choose for a batch of matches (N,), hands open: (N,) int64. Ties go to the points scored now."""
+        if not len(matches):
+            return np.empty(0, np.int64)
         rules = Rules.from_record(matches["rules"][0])
         if self._solver is None or rules != self._rules:
             objective = usual_objective(rules) if self.objective is None else self.objective

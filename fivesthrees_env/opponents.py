@@ -60,7 +60,7 @@ class Agent(Protocol):
 
 
 class RandomAgent:
-    """Any legal action, all equally likely."""
+    """Any legal action, all equally likely: it knows the rules, and looks at nothing else."""
 
     name = "random"
 
@@ -71,6 +71,8 @@ class RandomAgent:
 
 class GreedyAgent:
     """The placement that earns most now, rejected points left out; ties go to the heavier tile.
+
+    It knows its hand, the ends and its score: no memory, no partner, no thought of the next reply.
 
     Where a placement is sure to block a round of All Fives, the settlement counts with the pips that the
     hidden hands hold on average. The bonus for going out does not: every placement of the last tile earns it.

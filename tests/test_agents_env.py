@@ -15,7 +15,6 @@ from conftest import (
     chi_square,
     chi_square_limit,
     lay,
-    other_world,
     random_plies,
     table,
     valid_rules,
@@ -58,52 +57,6 @@ def test_other_names_are_refused_with_the_list(agent: str) -> None:
 def test_objects_that_are_no_agents_are_refused(agent: object) -> None:
     with pytest.raises(TypeError, match=r"opponent: .* given; allowed: an Agent"):
         opponent(agent)
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-@pytest.mark.parametrize("name", PRESETS)
-def test_never_illegal_and_never_changes_a_view(name: str, agent: str) -> None:
-    batch, player = MatchBatch(40, name, seed=1), AGENTS[agent]()
-    rng = np.random.default_rng(1)
-    for _ in range(150):
-        views = batch.views.copy()
-        before = [views[field].tobytes() for field in views.dtype.names]
-        actions = player.act(views, rng)
-        assert (actions.shape, actions.dtype) == ((40,), np.int64)
-        assert [views[field].tobytes() for field in views.dtype.names] == before
-        assert (batch.action_masks[np.arange(40), actions] == 1).all()
-        batch.step(actions)
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-@given(valid_rules(), st.integers(0, 2**32))
-def test_never_illegal_whatever_the_rules(agent: str, rules: Rules, seed: int) -> None:
-    match, player, rng = Match(rules, seed=seed), AGENTS[agent](), np.random.default_rng(seed)
-    for _ in range(40):
-        if match.over:
-            break
-        match.play(player.act(match.view(match.seat), rng)[0])  # raises if illegal
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-@pytest.mark.parametrize("name", PRESETS)
-def test_no_choice_changes_when_hidden_tiles_are_exchanged(name: str, agent: str) -> None:
-    match, player = Match(name, seed=6), AGENTS[agent]()
-    rng = np.random.default_rng(6)
-    differing = 0
-    for number, _ in enumerate(random_plies(match, rng, 80)):
-        if match.over:
-            break
-        world = other_world(match, match.seat, rng)
-        differing += world.hands != match.hands
-        assert choice(player, world, number) == choice(player, match, number)
-    assert differing > 5
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_an_empty_batch_of_views_is_no_trouble(agent: str) -> None:
-    views = Match("mini-2", seed=0).view(0)[:0]
-    assert AGENTS[agent]().act(views, np.random.default_rng(0)).shape == (0,)
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -6,9 +6,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from conftest import PRESETS, Tile, action_id, lay, other_world, random_plies, table, tile_id
+from conftest import PRESETS, Tile, action_id, random_plies, tile_id
 
-import agents
 from agents.desk import gain_book, look, new_desk
 from agents.race import even_race, gain_frequencies, race
 from agents.scripted import (
@@ -45,36 +44,6 @@ def choice(agent: Agent, match: Match) -> str:
 # ------------------------------------------------------------------------------------ all players
 
 
-@every_player
-@pytest.mark.parametrize("preset", PRESETS)
-def test_never_illegal_pure_and_the_same_again(player: Agent, preset: str) -> None:
-    """10,000 states of random play over all presets, for each player."""
-    batch, rng = MatchBatch(40, preset, seed=3), RNG(3)
-    for _ in range(10):
-        for _ in range(7):
-            batch.step(batch.random_actions(rng))
-        views = batch.views.copy()
-        before = [views[field].tobytes() for field in views.dtype.names]
-        actions = player.act(views, rng)
-        assert (actions.shape, actions.dtype) == ((40,), np.int64)
-        assert (batch.action_masks[np.arange(40), actions] == 1).all()
-        assert [views[field].tobytes() for field in views.dtype.names] == before
-        np.testing.assert_array_equal(player.act(views[::-1], RNG(9))[::-1], actions)
-
-
-@every_player
-@pytest.mark.parametrize("preset", ["fives_and_threes-4p", "league-2p", "all_fives-3p"])
-def test_choices_do_not_change_with_hidden_tiles(player: Agent, preset: str) -> None:
-    rng, differing = RNG(4), 0
-    for seed in range(4):
-        match = Match(preset, seed=seed)
-        for _ in random_plies(match, rng, 40):
-            world = other_world(match, match.seat, rng)
-            differing += world.hands != match.hands
-            assert choice(player, world) == choice(player, match)
-    assert differing > 50
-
-
 def test_play_outs_on_matches_choose_like_agents_on_views() -> None:
     batch, rng = MatchBatch(60, "fives_and_threes-4p", seed=5), RNG(5)
     rules, desk, actions = batch.rules, new_desk(), np.empty((60, 2), np.int64)
@@ -94,28 +63,6 @@ def _choose_on_matches(matches, desks, book, chance, lore, actions):
 
 
 @every_player
-def test_a_sure_win_is_taken(player: Agent) -> None:
-    """59, and one placement of 2 points among others that bust, score 1 or score nothing."""
-    match = table([[(6, 6), (1, 4), (5, 5), (3, 5)], [(0, 0), (0, 1), (0, 2), (0, 3)]], scores=[59, 0])
-    assert choice(player, match) == "[5|5] left"
-    match = table([[(0, 6), (3, 6), (6, 6)], [(0, 0), (0, 1)], [(0, 2), (0, 4)], [(4, 4), (4, 5)]])
-    match.records[0]["scores"][:2] = 58, 60
-    assert choice(player, match) == "[3|6] left"
-
-
-@every_player
-def test_heavier_double_end_or_plain_end_is_decided_by_points(player: Agent) -> None:
-    """FT-7: [1|4] makes 5 at the double end and 9, three points, at the plain end."""
-    match = table([[(4, 4), (2, 3), (1, 4)], [(3, 4), (2, 4), (0, 0)]])
-    lay(match, (4, 4))
-    lay(match, (3, 4), "right")
-    lay(match, (2, 3), "right")
-    lay(match, (2, 4), "right")
-    assert match.ends[:2] == (4, 4)
-    assert choice(player, match) == "[1|4] right"
-
-
-@every_player
 def test_the_last_tile_fears_no_reply(player: Agent) -> None:
     """Going out ends the round: what others could do next is of no account."""
     rules, asked = Rules.fives_and_threes(2, hand_size=2), 0
@@ -129,12 +76,6 @@ def test_the_last_tile_fears_no_reply(player: Agent) -> None:
                 assert accepted[actions.index(chosen)] == max(accepted)
                 asked += min(accepted) < max(accepted)
     assert asked > 5
-
-
-def test_players_are_loaded_by_name() -> None:
-    for name in ("smart-greedy", "expert"):
-        assert agents.load(name).name == name
-        assert len(agents.load(name).act(MatchBatch(2, "mini-2", seed=0).views[:0], RNG(0))) == 0
 
 
 # ------------------------------------------------------------------------------------ smart-greedy

@@ -6,10 +6,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from conftest import PRESETS, name_of_type, other_world, random_plies
+from conftest import PRESETS, name_of_type, random_plies
 from numpy.random import Generator
 
-import agents
 from agents.oracle import OracleAgent
 from agents.pimc import PimcAgent
 from agents.solver import Solver, action_values
@@ -35,26 +34,6 @@ def choice(agent: PimcAgent, match: Match, seed: int = 0) -> int:
 
 
 # ------------------------------------------------------------------------------------------ both
-
-
-def test_they_are_loaded_by_name() -> None:
-    assert type(agents.load("pimc")) is PimcAgent
-    assert type(agents.load("oracle")) is OracleAgent
-    assert {"pimc", "oracle"} < set(agents.names())
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_never_illegal(name: str) -> None:
-    batch, pimc, oracle = MatchBatch(8, name, seed=1), quick_pimc(), quick_oracle()
-    rng = np.random.default_rng(1)
-    for step in range(20):
-        views, matches = batch.views.copy(), batch.matches.copy()
-        for actions in (pimc.act(batch.views, rng), oracle.act_on_matches(batch.matches, rng)):
-            assert (actions.shape, actions.dtype) == ((8,), np.int64)
-            assert (batch.action_masks[np.arange(8), actions] == 1).all()
-        assert all((batch.views[field] == views[field]).all() for field in views.dtype.names)
-        assert all((batch.matches[field] == matches[field]).all() for field in views.dtype.names)
-        batch.step(batch.random_actions(rng) if step % 2 else actions)
 
 
 @pytest.mark.parametrize("name", ["fives_and_threes-2p", "fives_and_threes-4p", "league-4p-knocks"])
@@ -87,27 +66,10 @@ def test_another_game_is_no_trouble() -> None:
 # ------------------------------------------------------------------------------------------ pimc
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_no_choice_changes_when_hidden_tiles_are_exchanged(name: str) -> None:
-    match, pimc = Match(name, seed=6), quick_pimc()
-    rng, differing = np.random.default_rng(6), 0
-    for number, _ in enumerate(random_plies(match, rng, 40)):
-        if match.over:
-            break
-        world = other_world(match, match.seat, rng)
-        differing += world.hands != match.hands
-        assert choice(pimc, world, number) == choice(pimc, match, number)
-    assert differing > 5
-
-
-def test_seeds_reproduce_and_workers_change_nothing() -> None:
+def test_workers_change_nothing() -> None:
     views = MatchBatch(30, "fives_and_threes-4p", seed=1).views
-    acts = [
-        quick_pimc(workers=workers).act(views, np.random.default_rng(seed))
-        for workers, seed in ((1, 1), (1, 1), (2, 1), (7, 1), (1, 2))
-    ]
-    assert (acts[0] == acts[:4]).all()
-    assert (acts[0] != acts[4]).any()
+    acts = [quick_pimc(workers=workers).act(views, np.random.default_rng(1)) for workers in (1, 2, 7)]
+    assert (acts[0] == acts).all()
 
 
 def test_where_nothing_is_hidden_pimc_is_exact() -> None:
@@ -148,10 +110,6 @@ def test_a_time_budget_ends_a_move() -> None:
     batch = MatchBatch(2, "all_fives-2p", seed=1)
     actions = PimcAgent(seconds=0.01, most_plies=500).act(views, np.random.default_rng(1))
     assert (batch.action_masks[np.arange(2), actions] == 1).all()
-
-
-def test_an_empty_batch_of_views_is_no_trouble() -> None:
-    assert quick_pimc().act(Match("mini-2", seed=0).view(0)[:0], np.random.default_rng(0)).shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -227,9 +185,9 @@ def test_all_others_get_views() -> None:
 def test_the_oracle_takes_the_value_that_the_solver_finds() -> None:
     """Both sides play the oracle to the end of a round: it ends with the solver's margin."""
     rules = PRESETS["fives_and_threes-4p"]
-    matches = new_matches(rules, np.arange(20))
+    matches = new_matches(rules, np.arange(8))
     values = Solver("margin").solve(matches).values
-    play_out(matches, [OracleAgent("margin")], np.zeros((20, 4), int), np.random.default_rng(0), True)
+    play_out(matches, [OracleAgent("margin")], np.zeros((8, 4), int), np.random.default_rng(0), True)
     assert (matches["scores"][:, 0] - matches["scores"][:, 1] == values[:, 0]).all()
 
 
