@@ -128,6 +128,8 @@ class Belief:
     """
 
     def __init__(self, view: np.ndarray) -> None:
+        if not isinstance(view, np.ndarray):
+            raise ValueError(f"view: {type(view).__name__} given; allowed: a view, such as match.view(seat)")
         self._view = redact(view, 0)
         if view["over"][0] or (view["event"]["round_end"][0] and view["num_plies"][0]):
             raise ValueError("view: of a finished round given; allowed: one of a round that goes on")

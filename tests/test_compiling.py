@@ -86,7 +86,10 @@ TWO_FUNCTIONS = """
     assert mask_pips(np.uint64(0b111)) == 0 + 1 + 2
     print("two functions", file=sys.stderr)
 """
-TOLD = "fivesthrees_env: compiling the kernel, once for this version and machine (about 20 s)"
+TOLD = (
+    "fivesthrees_env: compiling what is used here for the first time; "
+    "it takes up to half a minute, and is kept for the next time"
+)
 
 
 def test_compiling_is_told_once_a_process_and_only_where_it_happens(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ then also exchange their seats. There are three figures, each one number per dea
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -264,7 +264,11 @@ def less_luck(contest: Contest, values: np.ndarray) -> Estimate:
     games = len(values) * contest.games("matches")
     if np.ptp(values[:, 0]) == 0:
         return Estimate.of_share(values[:, 0], games)
-    return Estimate.by_bootstrap(without_luck(values[:, 0], values[:, 1]), games)
+    share = Estimate.by_bootstrap(without_luck(values[:, 0], values[:, 1]), games)
+    mean, low, high = np.clip(
+        (share.mean, share.low, share.high), 0.0, 1.0
+    )  # few matches may leave the range
+    return replace(share, mean=float(mean), low=float(low), high=float(high))
 
 
 def _mean_of(values: np.ndarray, mine: np.ndarray) -> np.ndarray:

@@ -254,3 +254,6 @@ if __name__ == "__main__":
         main(tyro.cli(Args, prog="python -m train.evaluate", description=_SUMMARY))
     except (ValueError, OSError) as error:  # no such agent, a checkpoint that does not fit, ...
         sys.exit(f"train.evaluate: {error}")
+    except KeyboardInterrupt:
+        print("\ntrain.evaluate: interrupted, nothing is kept; train.ladder goes on", file=sys.stderr)
+        sys.exit(130)

@@ -355,6 +355,7 @@ if __name__ == "__main__":
     try:
         main(tyro.cli(Args, prog="python -m train.ladder", description=_SUMMARY))
     except KeyboardInterrupt:
-        sys.exit("train.ladder: interrupted; the same command goes on from here")
+        print("\ntrain.ladder: interrupted; the same command goes on from here", file=sys.stderr)
+        sys.exit(130)
     except (ValueError, OSError, ImportError) as error:  # no such agent, other settings, no ray, ...
         sys.exit(f"train.ladder: {error}")

@@ -58,16 +58,17 @@ def jit(function: Callable[..., Any], inline: bool = True) -> Any:
 
 
 class _FirstCompile(event.Listener):
-    """Says once per process, on stderr, that the kernel is being compiled: a wait that nobody expects."""
+    """Says once per process, on stderr, that something is being compiled: a wait that nobody expects."""
 
     said = False
 
     def on_start(self, event: Any) -> None:
-        module = event.data["dispatcher"].py_func.__module__
-        if not self.said and module.startswith(_PACKAGE.name):
+        source = Path(event.data["dispatcher"].py_func.__code__.co_filename)
+        if not self.said and (source.is_relative_to(_PACKAGE) or source.parent.parent == _PACKAGE.parent):
             self.said = True
             sys.stderr.write(
-                f"{_PACKAGE.name}: compiling the kernel, once for this version and machine (about 20 s)\n"
+                f"{_PACKAGE.name}: compiling what is used here for the first time; "
+                "it takes up to half a minute, and is kept for the next time\n"
             )
 
     def on_end(self, event: Any) -> None:
