@@ -229,12 +229,12 @@ def prepare(views):
     plans = np.zeros(1, PLAN)
     line = np.zeros(1, MATCH)
     by_highest = highest_leads(views[0])
-    while True:
-        if make_plan(views[0], plans[0], line[0], by_highest):
+    for attempt in range(2):  # the second: a position set up by hand, led against AF-2
+        if make_plan(views[0], plans[0], line[0], by_highest and attempt == 0):
             room, ways = count_ways(plans[0])
             if ways[0, -1] > 0:
                 return plans, room, ways
-        by_highest = False  # a position set up by hand, led against AF-2
+    raise ValueError("view: one that no deal can have led to; allowed: views of matches")
 
 
 @jit
@@ -607,8 +607,9 @@ def _sample_deals(views, plans, room, ways, stream, deals):
 def _sample_hidden(views, plans, room, ways, stream, hands, undealt):
     """Only the hidden tiles of deals: (n, seats) and (n, undealt)."""
     places, scratch = np.empty(MAX_TILES, np.int64), views.copy()
-    view, match, end = views[0], scratch[0], np.int64(views[0].rules.num_tiles)
+    view, end = views[0], np.int64(views[0].rules.num_tiles)
     for i in range(hands.shape[0]):
+        match = scratch[0]  # taken anew: a record alone would not keep `scratch` alive
         for seat in range(1, hands.shape[1]):
             match.hands[seat] = 0
         sample_into(view, plans[0], room, ways, match, places, stream[0])

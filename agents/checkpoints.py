@@ -23,7 +23,7 @@ from fivesthrees_env.rules import Rules, RulesError
 
 __all__ = ["AGENT_FILE", "CheckpointError", "check_fit", "describe", "read", "write"]
 
-FORMAT = "fivesthrees-checkpoint-1"
+FORMAT = "fivesthrees-checkpoint-2"
 AGENT_FILE = "agent.safetensors"
 
 

@@ -128,7 +128,7 @@ def _search(deals, leaf, iterations, explore, streams):
         if nodes[child].visits > nodes[best].visits:
             best = child
         child = np.int64(nodes[child].sibling)
-    return np.int64(nodes[best].action)
+    return np.int64(nodes["action"][best])  # not a field of a record: that would not keep `nodes` alive
 
 
 @jit

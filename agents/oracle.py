@@ -28,6 +28,8 @@ class OracleAgent:
     """
 
     name = "oracle"
+    #: No other attributes: its name stays what it is, and no other agent can turn into one.
+    __slots__ = ("_rules", "_solver", "most_plies", "objective")
 
     def __init__(self, objective: Objective | None = None, most_plies: int | None = 100_000) -> None:
         self.objective = objective

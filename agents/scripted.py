@@ -43,6 +43,9 @@ from fivesthrees_env.tiles import DOUBLE, FITS, LOW, PIPS, tile_index
 __all__ = ["WHEN_ON", "ExpertAgent", "Lore", "SmartGreedyAgent", "expert_action", "smart_greedy_action"]
 
 _FIVE_FOUR = tile_index(4, 5)
+#: A point is worth at least so much of a match; just before the target the race's slope may be below 0.
+_LEAST_POINT = 1e-4
+
 #: A need below this one, in units of ``score_unit``, may be met by one placement: by 8 points and a bonus.
 _ONE_PLACEMENT = 10
 
@@ -138,9 +141,11 @@ class ExpertAgent:
     name = "expert"
 
     def __init__(self, **rules: float) -> None:
-        for rule in rules:
+        for rule, value in rules.items():
             if rule not in Lore._fields:
                 raise ValueError(f"rule {rule!r} given; allowed: {', '.join(Lore._fields)}")
+            if not np.isfinite(value):
+                raise ValueError(f"{rule}: {value} given; allowed: True, False or a finite weight")
         weights = {k: getattr(WHEN_ON, k) if v is True else v for k, v in rules.items()}
         self.lore = Lore()._replace(**{k: type(getattr(WHEN_ON, k))(v) for k, v in weights.items()})
 
@@ -268,7 +273,8 @@ def _take_stock(desk, chance, lore):
     desk.own_need = own = (np.int64(rules.target) - table.scores[0]) // unit
     desk.other_need = other = (np.int64(rules.target) - table.scores[side_of(table, desk.rival)]) // unit
     step = min(3, own, other)
-    desk.point = (chance[own - step, other] - chance[own, other - step]) / (2 * step)
+    gain = chance[own - step, other] - chance[own, other - step]
+    desk.point = max(gain / (2 * step), _LEAST_POINT)
     desk.ahead = chance[own, other] > 0.5
     desk.partner = rules.num_sides < rules.num_players
     desk.opponents_end = False

@@ -95,9 +95,17 @@ def random_actions(records: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def action_masks(records: np.ndarray) -> np.ndarray:
-    """1 for every legal action of the seat to move, for each match or view (N,): (N, actions) int8."""
+    """1 for every legal action of the seat to move, for each match or view (N,): (N, actions) int8.
+
+    Raises:
+        ValueError: if they are of games with other numbers of actions.
+    """
+    if not len(records):
+        return np.empty((0, 0), np.int8)
     masks = np.empty((len(records), Rules.from_record(records["rules"][0]).num_actions), np.int8)
-    _write_masks(records, masks)
+    other = _write_masks(records, masks)
+    if other >= 0:
+        raise ValueError(f"records: [{other}] has other rules than [0]; allowed: one game in a batch")
     return masks
 
 
@@ -207,7 +215,10 @@ def settlement_points(view, tile, end):
 @jit
 def _write_masks(records, masks):
     for i in range(records.size):
+        if knock_action(records[i]) + 1 != masks.shape[1]:
+            return i
         write_mask(records[i], masks[i])
+    return -1
 
 
 @jit

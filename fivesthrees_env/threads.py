@@ -41,7 +41,12 @@ def run(kernel: Callable[..., None], num_threads: int, *args: Any) -> None:
     a helper is raised here.
     """
     blocks = np.zeros(1, np.int64)
-    helpers = [_pool().submit(kernel, blocks, *args) for _ in range(num_threads - 1)]
+    helpers = []
+    for _ in range(num_threads - 1):
+        try:
+            helpers.append(_pool().submit(kernel, blocks, *args))
+        except RuntimeError:  # no thread can be had, as when Python shuts down: the caller works alone
+            break
     try:
         kernel(blocks, *args)
     finally:

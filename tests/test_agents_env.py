@@ -206,3 +206,10 @@ def test_greedy_wins_against_random_as_often_as_published() -> None:
         winners = np.where(winners < 0, batch.winners, winners)
     share = (winners == greedy_side).mean()
     assert abs(share - 0.945) < 4 * (0.945 * 0.055 / 2000) ** 0.5 + 0.0005
+
+
+def test_masks_of_several_games_at_once_are_refused() -> None:
+    views = np.concatenate([MatchBatch(2, name, seed=1).views for name in ("mini-3", "all_fives-4p")])
+    with pytest.raises(ValueError, match=r"records: \[2\] has other rules than \[0\]; allowed: one game"):
+        action_masks(views)
+    assert action_masks(views[:0]).shape == (0, 0)

@@ -27,7 +27,7 @@ from agents.softmax import SoftmaxGreedy
 from fivesthrees_env.kernel.deal import deal, lead_with_highest
 from fivesthrees_env.kernel.jit import jit
 from fivesthrees_env.kernel.play import is_legal, play
-from fivesthrees_env.kernel.record import DRAW, MATCH
+from fivesthrees_env.kernel.record import DRAW, KNOCK, MATCH
 from fivesthrees_env.match import Match
 from fivesthrees_env.rules import Rules
 from fivesthrees_env.tiles import mask_to_tiles
@@ -366,3 +366,23 @@ def test_finished_rounds_and_strange_views_are_refused() -> None:
 def test_impossible_policies_are_refused(field: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"{field}: .* given; allowed"):
         SoftmaxGreedy(**{field: value})
+
+
+def test_a_view_that_no_deal_can_have_led_to_is_refused() -> None:
+    """A seat that knocks, by a history tampered with, and later lays a tile that would have fitted."""
+    refused = 0
+    for seed in range(10):
+        match, rng = Match("fives_and_threes-2p", seed=seed), np.random.default_rng(seed)
+        for _ in range(5):
+            match.play(rng.choice(match.legal_actions()))
+        view = match.view(0)
+        for ply in np.flatnonzero(view["history"]["seat"][0, 2:5] == 1) + 1:
+            forged = view.copy()
+            forged["history"]["kind"][0, ply] = KNOCK
+            forged["history"]["seat"][0, ply] = 1
+            try:
+                assert Belief(forged).count > 0
+            except ValueError as error:
+                assert "no deal can have led to" in str(error)
+                refused += 1
+    assert refused > 0

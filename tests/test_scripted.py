@@ -15,6 +15,7 @@ from agents.scripted import (
     ExpertAgent,
     Lore,
     SmartGreedyAgent,
+    _take_stock,
     expert_action,
     smart_greedy_action,
 )
@@ -411,3 +412,34 @@ def test_an_ablation_finds_the_worth_of_a_rule(capsys: pytest.CaptureFixture[str
     assert "off" in shown
     with pytest.raises(ValueError, match="rule 'luck' given; allowed: take_win, "):
         ablate.worth_of_rule("luck", rules, deals=1, matches=1)
+
+
+# ------------------------------------------------------------------------------- worth of a point
+
+
+@pytest.mark.parametrize("preset", ["fives_and_threes-4p", "double-nine-4p", "league-4p", "all_fives-2p"])
+def test_a_point_is_worth_something_at_every_score(preset: str) -> None:
+    """Just before the target the slope of the race may point the other way; the expert must not follow it."""
+    rules = PRESETS[preset]
+    lowest = max(rules.target - 15 * rules.score_unit, 0)
+    scores = np.arange(lowest, rules.target, rules.score_unit)
+    views = np.repeat(MatchBatch(1, rules, seed=0).views, len(scores) ** 2)
+    views["scores"][:, 0] = np.repeat(scores, len(scores))
+    views["scores"][:, 1] = np.tile(scores, len(scores))
+    worth = np.empty(len(views))
+    _points(views, new_desk(), race(rules), Lore(), worth)
+    assert (worth > 0).all()
+
+
+@jit
+def _points(views, desks, chance, lore, worth):
+    for i in range(views.size):
+        look(desks[0], views[i], True)
+        _take_stock(desks[0], chance, lore)
+        worth[i] = desks[0].point
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
+def test_a_weight_that_is_no_number_is_refused(weight: float) -> None:
+    with pytest.raises(ValueError, match=r"follow_self: .* given; allowed: True, False or a finite weight"):
+        ExpertAgent(follow_self=weight)

@@ -194,3 +194,16 @@ def test_the_oracle_takes_the_value_that_the_solver_finds() -> None:
 def test_the_oracle_beats_greedy_nearly_always() -> None:
     result = whole_matches(OracleAgent(most_plies=5_000), GreedyAgent(), PRESETS["fives_and_threes-2p"], 40)
     assert result.mean > 0.9
+
+
+def test_the_oracle_cannot_call_itself_anything_else() -> None:
+    with pytest.raises(AttributeError):
+        OracleAgent().name = "honest"  # type: ignore[misc]
+
+
+def test_nobody_turns_into_the_oracle() -> None:
+    class Late(RandomAgent):
+        pass
+
+    with pytest.raises(TypeError):
+        Late().__class__ = OracleAgent  # type: ignore[assignment]

@@ -69,8 +69,7 @@ def play_out(
         IllegalAction: if an agent chooses what it may not; it names the agent.
         TypeError: if an agent other than the oracle asks for matches; nothing has been played.
     """
-    for agent in agents:
-        sees_all_hands(agent)
+    open_hands = [sees_all_hands(agent) for agent in agents]  # asked once: what an agent becomes is no matter
     running = np.arange(len(matches))
     while True:
         running = running[~_play_forced(matches, running, one_round)]
@@ -80,17 +79,18 @@ def play_out(
         for index, agent in enumerate(agents):
             asked = running[to_move == index]
             if asked.size:
-                _make_moves(matches, asked, agent, rng, one_round)
+                _make_moves(matches, asked, agent, open_hands[index], rng, one_round)
 
 
 def _make_moves(
     matches: np.ndarray,
     asked: np.ndarray,
     agent: Agent,
+    open_hands: bool,
     rng: np.random.Generator,
     one_round: bool,
 ) -> None:
-    actions = np.asarray(_ask(agent, matches[asked], rng))
+    actions = np.asarray(_ask(agent, open_hands, matches[asked], rng))
     if actions.shape != asked.shape or actions.dtype.kind not in "iu":
         raise IllegalAction(
             f"agent {agent.name!r} chose {actions.dtype} of shape {actions.shape}; "
@@ -117,10 +117,11 @@ def sees_all_hands(agent: Agent) -> TypeGuard[OracleAgent]:
     return False
 
 
-def _ask(agent: Agent, batch: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _ask(agent: Agent, open_hands: bool, batch: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """What an agent chooses in each match of a batch: by views, but for the oracle."""
-    if sees_all_hands(agent):
-        return OracleAgent.act_on_matches(agent, batch, rng)
+    if open_hands:
+        assert isinstance(agent, OracleAgent)
+        return agent.act_on_matches(batch, rng)
     views = np.zeros(len(batch), MATCH)
     redact_many(views, batch, batch["seat"])
     return agent.act(views, rng)
