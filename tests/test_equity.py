@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import PRESETS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -407,6 +408,13 @@ def test_other_rules_are_refused_with_what_differs(tmp_path: Path) -> None:
     make("mini-2", deals=8).save(tmp_path / "table.npz")
     with pytest.raises(EquityError, match="target: made for 5, asked for 6"):
         Equity.load(Rules.preset("mini-2").replace(target=6), tmp_path / "table.npz")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_has_a_table(preset: str) -> None:
+    equity = Equity.load(preset)
+    start = np.zeros((1, PRESETS[preset].num_sides), np.int64)
+    np.testing.assert_allclose(equity(start, np.array([0])).sum(), 1, atol=1e-4)
 
 
 def test_a_missing_table_says_which_there_are_and_how_to_make_it(monkeypatch, tmp_path: Path) -> None:
