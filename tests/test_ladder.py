@@ -292,13 +292,16 @@ def test_impossible_ladders_get_one_clear_line(
     assert not (tmp_path / "out").exists()
 
 
-def test_an_interruption_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Contest, "play", stop)
-    with pytest.raises(SystemExit, match="interrupted; the same command goes on from here"):
+    with pytest.raises(SystemExit, match="130"):
         command(monkeypatch, "--agents", "greedy", "random", "--workers", "1", "--out", str(tmp_path))
+    assert "interrupted; the same command goes on from here" in capsys.readouterr().err
 
 
 def test_without_ray_its_backend_is_refused_in_one_line(
