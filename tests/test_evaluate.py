@@ -560,3 +560,15 @@ def test_help_tells_what_is_measured(
     assert "Duplicate rounds" in out
     for option in ("--rules", "--deals", "--matches", "--seed", "--json"):
         assert option in out
+
+
+def test_an_interruption_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("train.contest.Contest.play", stop)
+    with pytest.raises(SystemExit, match="130"):
+        command(monkeypatch, "greedy", "random")
+    assert "train.evaluate: interrupted, nothing is kept" in capsys.readouterr().err
