@@ -38,7 +38,13 @@ class BitLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(outputs))
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """The layer's outputs (N, outputs), in the dtype of its weights."""
+        """The layer's outputs (N, outputs), in the dtype of its weights.
+
+        Raises:
+            ValueError: if the inputs are not of its width.
+        """
+        if inputs.shape[-1] != len(self.weight):
+            raise ValueError(f"inputs: {inputs.shape[-1]} columns given; allowed: {len(self.weight)}")
         if inputs.dtype == torch.int8 and inputs.device.type == "cpu":
             gather_sum: Any = _GatherSum.apply
             return gather_sum(inputs.contiguous(), self.weight, self.bias)

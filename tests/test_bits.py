@@ -227,3 +227,9 @@ def test_a_trained_network_plays_alike_after_it_was_saved(tmp_path: Path) -> Non
     for name, tensor in network.state_dict().items():
         assert torch.equal(loaded.network.state_dict()[name], tensor)
     assert (loaded.act(batch.views, rng) == agent.act(batch.views, rng)).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float32])
+def test_bits_of_another_width_are_refused(dtype: torch.dtype) -> None:
+    with pytest.raises(ValueError, match="inputs: 4 columns given; allowed: 5"):
+        BitLinear(5, 3)(torch.ones(2, 4, dtype=dtype))
