@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from agents.belief import make_move, prepare
@@ -54,6 +56,8 @@ class IsmctsAgent:
 
     Args:
         iterations: walks per move.
+        seconds: time per move instead: trees of that many walks are grown until it is over, and their visits
+            added up (root parallelisation, Chaslot et al., 2008). Choices then depend on the machine.
         explore: weight of UCB's exploration, in chances to win.
         suppose: how the others are supposed to have played; None: all possible deals are alike.
         pool: deals that are weighed for each one that is taken.
@@ -69,6 +73,7 @@ class IsmctsAgent:
     def __init__(
         self,
         iterations: int = 2000,
+        seconds: float | None = None,
         explore: float = 0.2,
         suppose: SoftmaxGreedy | None = LIKELY_PLAY,
         pool: int = 4,
@@ -78,10 +83,17 @@ class IsmctsAgent:
         for key, number in (("iterations", iterations), ("pool", pool), ("workers", workers)):
             if number < 1:
                 raise ValueError(f"{key}: {number} given; allowed: 1 or more")
+        if seconds is not None and not seconds > 0:
+            raise ValueError(f"seconds: {seconds} given; allowed: above 0, or None")
         if not explore >= 0:
             raise ValueError(f"explore: {explore} given; allowed: 0 or more")
         leaf_table(Rules(), value)
-        self.iterations, self.explore, self.suppose = iterations, float(explore), suppose
+        self.iterations, self.seconds, self.explore, self.suppose = (
+            iterations,
+            seconds,
+            float(explore),
+            suppose,
+        )
         self.pool, self.value, self.workers = pool, value, workers
 
     def act(self, views: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -90,23 +102,32 @@ class IsmctsAgent:
         seeds = rng.integers(2**63, size=len(views))
         if not len(views):
             return actions
-        leaf = leaf_table(Rules.from_record(views["rules"][0]), self.value)
+        rules = Rules.from_record(views["rules"][0])
+        leaf = leaf_table(rules, self.value)
 
         def task(i: int) -> None:
             stream = np.zeros(1, MATCH)
             seed(stream, np.int64(seeds[i]))
             deals = np.empty(max(self.iterations // 2, 1), MATCH)
             view = views[i : i + 1]
-            fill_deals(view, *prepare(view), softmax_of(self.suppose), self.pool, stream, deals)
-            actions[i] = _search(deals, leaf, self.iterations, self.explore, stream)
+            plan, visits = prepare(view), np.zeros(rules.num_actions, np.int64)
+            deadline = time.perf_counter() + (self.seconds or 0.0)
+            while True:
+                fill_deals(view, *plan, softmax_of(self.suppose), self.pool, stream, deals)
+                actions[i] = _search(deals, leaf, self.iterations, self.explore, stream, visits)
+                if self.seconds is None:
+                    return
+                if time.perf_counter() >= deadline:
+                    actions[i] = visits.argmax()
+                    return
 
         run_tasks(task, np.flatnonzero(actions == NONE).tolist(), self.workers)
         return actions
 
 
 @jit
-def _search(deals, leaf, iterations, explore, streams):
-    """The action at the root that was visited most."""
+def _search(deals, leaf, iterations, explore, streams, visits):
+    """The action at the root that was visited most; all visits there are added to `visits` (actions,)."""
     scratch, nodes = np.empty(1, MATCH), np.zeros(8 * iterations + 2, NODE)
     path, won = np.empty(MAX_PLIES, np.int64), np.empty(4)
     match, stream, used = scratch[0], streams[0], np.int64(1)
@@ -125,6 +146,7 @@ def _search(deals, leaf, iterations, explore, streams):
             nodes[path[k]].value += won[nodes[path[k]].side]
     best = child = np.int64(nodes[0].child)
     while child != 0:
+        visits[nodes["action"][child]] += nodes["visits"][child]
         if nodes[child].visits > nodes[best].visits:
             best = child
         child = np.int64(nodes[child].sibling)

@@ -72,9 +72,12 @@ def test_what_nobody_would_play_leaves_all_deals_alike() -> None:
     assert np.abs(a[legal] - b[legal]).mean() < 0.05
 
 
-def test_time_per_move_is_a_choice() -> None:
+@pytest.mark.parametrize(
+    "agent", [RolloutAgent(seconds=1e-4), IsmctsAgent(20, seconds=5e-3)], ids=lambda a: a.name
+)
+def test_time_per_move_is_a_choice(agent: Agent) -> None:
     views = some_views("mini-4", 3)
-    actions = RolloutAgent(seconds=1e-4).act(views, np.random.default_rng(0))
+    actions = agent.act(views, np.random.default_rng(0))
     assert (action_masks(views)[np.arange(3), actions] == 1).all()
 
 
@@ -150,6 +153,7 @@ def test_they_beat_greedy_in_two_player_rounds(agent: str) -> None:
         (lambda: RolloutAgent(seconds=0.0), "seconds"),
         (lambda: RolloutAgent(value="points"), "value"),
         (lambda: IsmctsAgent(iterations=0), "iterations"),
+        (lambda: IsmctsAgent(seconds=0.0), "seconds"),
         (lambda: IsmctsAgent(explore=-1.0), "explore"),
         (lambda: IsmctsAgent(value="points"), "value"),
     ],
