@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 import agents
+from benchmarks.clock import timed
 from fivesthrees_env.batch import MatchBatch
 
 
@@ -47,13 +48,8 @@ def decision_views(preset: str, num_views: int) -> np.ndarray:
 def decisions_per_second(agent: agents.Agent, views: np.ndarray, repeats: int) -> float:
     """Median over some calls, after one that does not count."""
     rng = np.random.default_rng(0)
-    agent.act(views, rng)
-    times = []
-    for _ in range(repeats):
-        started = time.process_time()
-        agent.act(views, rng)
-        times.append(time.process_time() - started)
-    return len(views) / float(np.median(times))
+    (seconds,) = timed(repeats, lambda: agent.act(views, rng), clock=time.process_time)
+    return len(views) / seconds
 
 
 def main(args: Args) -> None:

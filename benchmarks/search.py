@@ -16,8 +16,8 @@ from rich.table import Table
 
 import agents
 from agents.belief import Belief
-from benchmarks.engine import median_seconds
-from fivesthrees_env.batch import MatchBatch
+from benchmarks.agents import decision_views
+from benchmarks.clock import timed
 
 PRESETS = ["fives_and_threes-4p", "fives_and_threes-2p", "all_fives-4p", "all_fives-2p", "double-nine-4p"]
 
@@ -36,25 +36,21 @@ class Args:
     """Repetitions; the median counts."""
 
 
-def random_views(name: str, count: int) -> np.ndarray:
-    """Views of seats that have a choice, from all parts of random matches."""
-    batch, rng = MatchBatch(count, name, seed=1, skip_forced=True), np.random.default_rng(1)
-    for _ in range(20):
-        batch.step(batch.random_actions(rng))
-    return batch.views.copy()
-
-
 def measure(views: np.ndarray, args: Args) -> list[str]:
     """One row of the table."""
     rng = np.random.default_rng(0)
     rows = [views[i : i + 1] for i in range(len(views))]
     beliefs = [Belief(row) for row in rows]
-    building = median_seconds(lambda: [Belief(row) for row in rows], args.repeats) / len(views)
-    sampling = median_seconds(lambda: [b.sample(args.deals, rng) for b in beliefs], args.repeats)
-    figures = [f"{1e6 * building:.0f}", f"{len(views) * args.deals / (1e3 * sampling):,.0f}"]
-    for agent in (agents.load("rollout"), agents.load("ismcts")):
-        thinking = median_seconds(lambda agent=agent: agent.act(views, rng), args.repeats)
-        figures.append(f"{1e3 * thinking / len(views):.1f}")
+    players = [agents.load(name) for name in ("rollout", "ismcts")]
+    building, sampling, *thinking = timed(
+        args.repeats,
+        lambda: [Belief(row) for row in rows],
+        lambda: [belief.sample(args.deals, rng) for belief in beliefs],
+        *(lambda player=player: player.act(views, rng) for player in players),
+    )
+    count = len(views)
+    figures = [f"{1e6 * building / count:.0f}", f"{count * args.deals / (1e3 * sampling):,.0f}"]
+    figures += [f"{1e3 * seconds / count:.1f}" for seconds in thinking]
     return figures
 
 
@@ -63,7 +59,7 @@ def main(args: Args) -> None:
     for column in ("rules", "belief µs", "deals per ms", "rollout ms a move", "ismcts ms a move"):
         table.add_column(column, justify="left" if column == "rules" else "right")
     for name in args.presets:
-        table.add_row(name, *measure(random_views(name, args.views), args))
+        table.add_row(name, *measure(decision_views(name, args.views), args))
     Console().print(table)
 
 

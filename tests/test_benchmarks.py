@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +13,8 @@ import pytest
 import torch
 from rich.console import Console
 
-from benchmarks import scale
+from benchmarks import scale, search
+from benchmarks.agents import decision_views
 from benchmarks.clock import timed
 from benchmarks.engine import RandomPlay, ones_of, write_ones, write_zeros, yardsticks
 from benchmarks.scale import Learning, Report, Speed
@@ -178,3 +180,19 @@ def test_a_measurement_covers_all_sizes_threads_and_widths() -> None:
     assert [row.width for row in report.learning] == [4, 8]
     assert all(row.decisions_per_second > 0 and row.roofline > 0 for row in report.learning)
     assert scale.page(report)
+
+
+# ------------------------------------------------------------------------------------- commands
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py")))
+def test_every_benchmark_can_be_started(name: str) -> None:
+    """What another benchmark provides has not been renamed under it."""
+    importlib.import_module(f"benchmarks.{name}")
+
+
+def test_beliefs_and_searching_agents_are_measured() -> None:
+    args = search.Args(deals=5, repeats=1)
+    figures = search.measure(decision_views("mini-3", 2), args)
+    assert len(figures) == 4
+    assert all(float(figure.replace(",", "")) >= 0 for figure in figures)
