@@ -41,9 +41,10 @@ from fivesthrees_env.kernel.layout import (
     tile_bit,
 )
 from fivesthrees_env.kernel.play import draw_action, knock_action, may_draw, only_action, play
-from fivesthrees_env.kernel.random import below, seed_stream, uniform
+from fivesthrees_env.kernel.random import below, uniform
 from fivesthrees_env.kernel.record import DRAW, KNOCK, MATCH, MAX_PLIES, MAX_SEATS, NONE
 from fivesthrees_env.kernel.settle import side_of
+from fivesthrees_env.opponents import random_stream
 from fivesthrees_env.tiles import HIGH, LOW, MAX_HIGHEST, MAX_TILES
 from fivesthrees_env.views import redact, redact_many
 
@@ -145,7 +146,7 @@ class Belief:
         """
         hands = np.empty((n, int(self._view["rules"]["num_players"][0])), np.uint64)
         undealt = np.empty((n, int(self._view["undealt"][0])), np.int8)
-        _sample_hidden(self._view, self._plan, self._room, self._ways, _stream(rng), hands, undealt)
+        _sample_hidden(self._view, self._plan, self._room, self._ways, random_stream(rng), hands, undealt)
         return Hidden(hands, undealt)
 
     def deals(self, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -154,7 +155,7 @@ class Belief:
         Seats stay as the view counts them. Chance in later rounds is drawn from `rng`, too.
         """
         matches = np.empty(n, MATCH)
-        _sample_deals(self._view, self._plan, self._room, self._ways, _stream(rng), matches)
+        _sample_deals(self._view, self._plan, self._room, self._ways, random_stream(rng), matches)
         return matches
 
     def marginals(self) -> np.ndarray:
@@ -185,7 +186,7 @@ class Belief:
             rng: the source of chance.
         """
         deals, starts = np.empty(n, MATCH), np.empty(n, MATCH)
-        stream = _stream(rng)
+        stream = random_stream(rng)
         _sample_with_starts(self._view, self._plan, self._room, self._ways, stream, deals, starts)
         logs = np.zeros(n)
         views = np.zeros(n, MATCH)
@@ -207,17 +208,6 @@ def _normalised(logs: np.ndarray) -> np.ndarray:
         return np.full(len(logs), 1 / max(len(logs), 1))
     weights = np.exp(logs - logs.max())
     return weights / weights.sum()
-
-
-def _stream(rng: np.random.Generator) -> np.ndarray:
-    stream = np.zeros(1, MATCH)
-    _seed(stream, rng.integers(2**63))
-    return stream
-
-
-@jit
-def _seed(stream, seed):
-    seed_stream(stream[0], seed)
 
 
 # ------------------------------------------------------------------------- what the public record says

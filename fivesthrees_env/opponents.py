@@ -37,6 +37,7 @@ __all__ = [
     "action_masks",
     "opponent",
     "random_actions",
+    "random_stream",
 ]
 
 
@@ -90,7 +91,7 @@ class GreedyAgent:
 def random_actions(records: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A uniformly random legal action for each match or view (N,): (N,) int64."""
     actions = np.empty(len(records), np.int64)
-    _act_randomly(records, _stream(rng), actions)
+    _act_randomly(records, random_stream(rng), actions)
     return actions
 
 
@@ -129,7 +130,7 @@ def opponent(agent: Agent | str) -> Agent:
     return agent
 
 
-def _stream(rng: np.random.Generator) -> np.ndarray:
+def random_stream(rng: np.random.Generator) -> np.ndarray:
     """A record whose random stream starts where `rng` says: how kernel code draws."""
     stream = np.zeros(1, MATCH)
     _seed(stream, rng.integers(2**63))

@@ -22,13 +22,14 @@ from conftest import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.belief import Belief, _play_again, _sample_with_starts, _stream, count_ways, effective_size
+from agents.belief import Belief, _play_again, _sample_with_starts, count_ways, effective_size
 from agents.softmax import SoftmaxGreedy
 from fivesthrees_env.kernel.deal import deal, lead_with_highest
 from fivesthrees_env.kernel.jit import jit
 from fivesthrees_env.kernel.play import is_legal, play
 from fivesthrees_env.kernel.record import DRAW, KNOCK, MATCH
 from fivesthrees_env.match import Match
+from fivesthrees_env.opponents import random_stream
 from fivesthrees_env.rules import Rules
 from fivesthrees_env.tiles import mask_to_tiles
 from fivesthrees_env.views import redact, redact_many
@@ -232,7 +233,9 @@ def check_belief(match: Match, viewer: int, view: np.ndarray, rng: np.random.Gen
     chances = belief.marginals()
     np.testing.assert_allclose(chances[:-1].sum(1), view["held"][0, : match.num_players], atol=1e-9)
     deals, starts = np.empty(3, MATCH), np.empty(3, MATCH)
-    _sample_with_starts(belief._view, belief._plan, belief._room, belief._ways, _stream(rng), deals, starts)
+    _sample_with_starts(
+        belief._view, belief._plan, belief._room, belief._ways, random_stream(rng), deals, starts
+    )
     for ply in range(int(view["num_plies"][0])):
         _play_again(belief._view, starts, ply)
     for deal_, start in zip(deals, starts, strict=True):
