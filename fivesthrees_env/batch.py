@@ -17,11 +17,12 @@ import numpy as np
 from fivesthrees_env.kernel.deal import start_match
 from fivesthrees_env.kernel.episode import advance, begin
 from fivesthrees_env.kernel.jit import call, jit, prefetch
-from fivesthrees_env.kernel.play import is_legal, only_action, write_mask
-from fivesthrees_env.kernel.record import MATCH, MAX_PLIES, NONE
+from fivesthrees_env.kernel.known import KnownGame, known, places_in, scratch
+from fivesthrees_env.kernel.play import allows, only_action, placements_of, write_mask_of
+from fivesthrees_env.kernel.record import MATCH, MAX_ENDS, MAX_PLIES, NONE
 from fivesthrees_env.match import IllegalAction, check_seed
 from fivesthrees_env.observations import Layout, encode
-from fivesthrees_env.opponents import random_actions
+from fivesthrees_env.opponents import random_choice, random_stream
 from fivesthrees_env.rewards import add_rewards, check_scheme
 from fivesthrees_env.rules import Rules
 from fivesthrees_env.threads import BLOCK, check_threads, next_block, run
@@ -34,6 +35,9 @@ EPISODES = ("match", "round")
 # In a game that never offers a choice one has to stop somewhere.
 _MOST_PASSED_OVER = 1000
 _MOST_FORCED = 10_000
+
+# Matches from which on it pays to compile for their rules.
+_MANY = 1024
 
 # Matches between the one that is stepped and the one whose memory is asked for.
 _AHEAD = 4
@@ -74,6 +78,9 @@ class MatchBatch:
         observations, action_masks: arrays to write into instead of own ones, C-contiguous int8.
         num_threads: threads that share a step, at most one for every 256 matches; results do not depend on
             it. More than one pays from about 4,096 matches on.
+        specialise: whether to compile for exactly these rules, which takes some seconds the first time they
+            are used and makes steps half as fast again; results do not depend on it. None: from 1,024
+            matches on.
     """
 
     def __init__(
@@ -87,6 +94,7 @@ class MatchBatch:
         observations: np.ndarray | None = None,
         action_masks: np.ndarray | None = None,
         num_threads: int = 1,
+        specialise: bool | None = None,
     ) -> None:
         if num_matches < 1:
             raise ValueError(f"num_matches: {num_matches} given; allowed: 1 or more")
@@ -95,6 +103,9 @@ class MatchBatch:
         self.num_matches = num_matches
         self.num_threads = check_threads(num_threads)
         self._busy_threads = min(self.num_threads, -(-num_matches // BLOCK))
+        self.specialise = num_matches >= _MANY if specialise is None else specialise
+        places = self.layout.places
+        self._game = KnownGame(self.rules.record, places) if self.specialise else places
         self.skip_forced = skip_forced
         self._stop_after_round = check_episode(episode)
         self._scheme = check_scheme(reward)
@@ -104,6 +115,7 @@ class MatchBatch:
         self.rewards = np.zeros((num_matches, self.rules.num_sides), np.float32)
         self.dones = np.zeros(num_matches, np.bool_)
         self.winners = np.full(num_matches, NONE, np.int8)
+        self._placements = np.zeros((num_matches, MAX_ENDS), np.uint64)  # of the seats to move
         self._views_are_old = True
         self._carried = np.zeros_like(self.rewards)  # of forced plies since the latest step
         self._views = np.zeros(num_matches, MATCH)
@@ -184,7 +196,7 @@ class MatchBatch:
             IllegalAction: if one is not legal; it names the first such match, and nothing has changed.
         """
         actions = self._check_actions(actions)
-        bad = _first_illegal(self.matches, actions)
+        bad = _first_illegal(self.matches, self._game, self._placements, actions)
         if bad >= 0:
             legal = np.flatnonzero(self.action_masks[bad]).tolist()
             raise IllegalAction(f"actions[{bad}]: {actions[bad]} given; allowed in match {bad}: {legal}")
@@ -201,13 +213,16 @@ class MatchBatch:
 
     def random_actions(self, rng: np.random.Generator) -> np.ndarray:
         """A uniformly random legal action for each match: (N,) int64."""
-        return random_actions(self.matches, rng)
+        actions = np.empty(self.num_matches, np.int64)
+        _choose(self.matches, self._game, self._placements, random_stream(rng), actions)
+        return actions
 
     def _run_step(self, matches: np.ndarray, actions: np.ndarray) -> None:
         run(
             _step_blocks,
             self._busy_threads,
             matches,
+            self._game,
             actions,
             self._stop_after_round,
             self.skip_forced,
@@ -216,22 +231,22 @@ class MatchBatch:
             self._carried,
             self.dones,
             self.winners,
-            self.layout.places,
             self.observations,
             self.action_masks,
+            self._placements,
             self.seats,
         )
 
     def _compile(self) -> None:
         """Have all that a step needs compiled or loaded now, not in the first, perhaps timed, step."""
         nothing, no_actions = self.matches[:0], np.zeros(0, np.int64)
-        _first_illegal(nothing, no_actions)
+        _first_illegal(nothing, self._game, self._placements, no_actions)
         self._run_step(nothing, no_actions)
-        random_actions(nothing, np.random.default_rng(0))
+        _choose(nothing, self._game, self._placements, random_stream(np.random.default_rng(0)), no_actions)
 
     def _observe(self) -> None:
-        rows = self.observations, self.action_masks, self.seats
-        run(_observe_blocks, self._busy_threads, self.matches, self.layout.places, *rows)
+        rows = self.observations, self.action_masks, self._placements, self.seats
+        run(_observe_blocks, self._busy_threads, self.matches, self._game, *rows)
         self._views_are_old = True
 
     def _check_actions(self, actions: np.ndarray) -> np.ndarray:
@@ -289,11 +304,27 @@ def _begin_all(matches, seed):
 
 
 @jit
-def _first_illegal(matches, actions):
+def _first_illegal(matches, game, placements, actions):
+    """The first match in which the action is not legal, or -1."""
+    matches = known(matches, game)
     for i in range(matches.size):
-        if not is_legal(matches[i], actions[i]):
+        if not allows(matches[i], _placements_in(placements, i), actions[i]):
             return i
     return -1
+
+
+@jit
+def _choose(matches, game, placements, stream, actions):
+    """A uniformly random legal action for each match."""
+    matches = known(matches, game)
+    for i in range(matches.size):
+        actions[i] = random_choice(matches[i], _placements_in(placements, i), stream[0])
+
+
+@jit
+def _placements_in(rows, i):
+    """What ``placements_of`` said when row i was written."""
+    return rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3]
 
 
 @jit
@@ -334,12 +365,13 @@ def _skip_all(matches, stop_after_round, scheme, carried):
 
 @jit
 def _step_blocks(
-    blocks, matches, actions, stop_after_round, skip_forced, scheme, rewards, carried, dones, winners,
-    places, observations, masks, seats,
+    blocks, matches, game, actions, stop_after_round, skip_forced, scheme, rewards, carried, dones, winners,
+    observations, masks, placements, seats,
 ):  # fmt: skip
     """Step and observe the matches of every block that this thread gets."""
-    view = np.zeros(1, MATCH)  # working memory
-    view[0].rules = matches[0].rules
+    matches, places = known(matches, game), places_in(game)
+    view = scratch(matches)
+    view.rules = matches[0].rules
     first = next_block(blocks)
     while first < matches.size:
         end = min(first + BLOCK, matches.size)
@@ -358,26 +390,29 @@ def _step_blocks(
                 start_match(match)
                 if skip_forced:
                     _open_episode(match, stop_after_round, scheme, carried, i)
-            _observe(match, view[0], places, observations[i], masks[i])
+            _observe(match, view, places, observations[i], masks[i], placements[i])
             seats[i] = match.seat
         first = next_block(blocks)
 
 
 @jit
-def _observe_blocks(blocks, matches, places, observations, masks, seats):
+def _observe_blocks(blocks, matches, game, observations, masks, placements, seats):
     """What the seat to move sees and may do, in the matches of every block that this thread gets."""
-    view = np.zeros(1, MATCH)  # working memory
-    view[0].rules = matches[0].rules
+    matches, places = known(matches, game), places_in(game)
+    view = scratch(matches)
+    view.rules = matches[0].rules
     first = next_block(blocks)
     while first < matches.size:
         for i in range(first, min(first + BLOCK, matches.size)):
-            _observe(matches[i], view[0], places, observations[i], masks[i])
+            _observe(matches[i], view, places, observations[i], masks[i], placements[i])
             seats[i] = matches[i].seat
         first = next_block(blocks)
 
 
 @jit
-def _observe(match, view, places, observation, mask):
+def _observe(match, view, places, observation, mask, placements):
     redact_table(view, match, np.int64(match.seat))
     encode(view, places, observation)
-    write_mask(view, mask)
+    found = placements_of(view)
+    write_mask_of(view, found, mask)
+    placements[0], placements[1], placements[2], placements[3] = found

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from fivesthrees_env.kernel.jit import jit, unpack
+from fivesthrees_env.kernel.jit import clear, jit, positives, unpack
 from fivesthrees_env.kernel.layout import end_count
 from fivesthrees_env.kernel.record import MATCH, MAX_ENDS, MAX_PLIES, MAX_SEATS
 from fivesthrees_env.rules import Rules
@@ -25,7 +25,10 @@ __all__ = ["HISTORY_COLUMNS", "Layout", "Slice", "encode_history", "encode_many"
 
 # Positions of the slices, in the order of _parts(): how the encoder addresses them.
 _HAND, _LAID, _LACKS, _ENDS, _DOUBLE_ENDS, _COUNT, _HELD, _TO_MOVE, _OPENER, _NEEDED = range(10)
-_SPINNER, _NEWER, _UNDEALT = range(10, 13)
+_SPINNER, _NEWER, _UNDEALT, _END = range(10, 14)
+
+
+_drawn_since = positives(MAX_HIGHEST + 1)
 
 
 @dataclass(frozen=True)
@@ -102,10 +105,11 @@ class Layout:
 
     @cached_property
     def places(self) -> np.ndarray:
-        """What the encoder reads: (slices, 2) int64, the first bit and the bits per row of each slice."""
+        """What the encoder reads: int64, the first bit and the bits per row of each slice, and the size."""
         present = {s.name: s for s in self.slices}
-        rows = [present.get(part[0]) for part in _parts(self.rules)]
-        return np.array([(s.start, s.size // s.shape[0]) if s else (0, 0) for s in rows], np.int64)
+        parts = [present.get(part[0]) for part in _parts(self.rules)]
+        rows = [(s.start, s.size // s.shape[0]) if s else (0, 0) for s in parts]
+        return np.array([*rows, (self.size, 0)], np.int64)
 
     def _by_name(self, name: str) -> Slice:
         for part in self.slices:
@@ -153,9 +157,9 @@ def max_count(rules: Rules) -> int:
 
 @jit
 def encode(view, places, row):
-    """Write the observation of one view into a row of int8, (size,)."""
+    """Write the observation of one view into a row of int8, (size,); `places` as in ``Layout``."""
     _encode_tiles(view, places, row)
-    row[_at(places, _LACKS, 0) :] = 0
+    clear(row, _at(places, _LACKS, 0), _at(places, _END, 0) - _at(places, _LACKS, 0))
     _encode_seats(view, places, row)
     _encode_line(view, places, row)
     _encode_scores(view, places, row)
@@ -177,7 +181,7 @@ def _encode_tiles(view, places, row):
 def _encode_seats(view, places, row):
     n = np.int64(view.rules.num_players)
     _encode_values(view, row, _at(places, _LACKS, 0), view.lacks)
-    first, width = _at(places, _HELD, 0), places[_HELD, 1]
+    first, width = _at(places, _HELD, 0), _width(places, _HELD)
     for r in range(MAX_SEATS):
         if r < n:
             row[first + r * width + view.held[r]] = 1
@@ -216,7 +220,7 @@ def _encode_line(view, places, row):
 def _encode_scores(view, places, row):
     rules = view.rules
     sides, target, unit = rules.num_sides, np.int64(rules.target), np.int64(rules.score_unit)
-    first, width = _at(places, _NEEDED, 0), places[_NEEDED, 1]
+    first, width = _at(places, _NEEDED, 0), _width(places, _NEEDED)
     for side in range(MAX_SEATS):
         needed = target - view.scores[side]
         if side < sides and needed > 0:
@@ -234,16 +238,19 @@ def _encode_boneyard(view, places, row):
 @jit
 def _fresh(view, r):
     """The values that a seat has shown to lack before it drew again, as a mask of values."""
-    drawn = np.int64(0)
-    for value in range(MAX_HIGHEST + 1):
-        drawn |= np.int64(view.newer[r, value] > 0) << value
-    return drawn & view.lacks[r]
+    return _drawn_since(view.newer[r]) & np.uint64(view.lacks[r])
 
 
 @jit
 def _at(places, part, i):
     """First bit of row i of a slice."""
-    return places[part, 0] + i * places[part, 1]
+    return places[part][0] + i * places[part][1]
+
+
+@jit
+def _width(places, part):
+    """Bits per row of a slice."""
+    return places[part][1]
 
 
 def encode_many(views: np.ndarray, layout: Layout, rows: np.ndarray) -> None:

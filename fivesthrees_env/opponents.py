@@ -13,13 +13,16 @@ from fivesthrees_env.kernel.jit import count_bits, jit, lowest_bit
 from fivesthrees_env.kernel.layout import look_ahead, playable, tile_bit
 from fivesthrees_env.kernel.play import (
     accepted_points,
+    at_end,
     draw_action,
     knock_action,
     may_draw,
+    nowhere,
+    placements_of,
     write_mask,
 )
 from fivesthrees_env.kernel.random import below, seed_stream
-from fivesthrees_env.kernel.record import MATCH
+from fivesthrees_env.kernel.record import MATCH, MAX_ENDS
 from fivesthrees_env.kernel.settle import (
     BLOCK_NONE,
     BLOCK_OTHERS_MINUS_OWN,
@@ -145,14 +148,20 @@ def _seed(stream, seed):
 @jit
 def random_action(match, stream):
     """A uniformly random legal action of the seat to move; `stream` is a record to draw from."""
-    choices = 0
-    for end in range(match.rules.num_ends):
-        choices += count_bits(playable(match, match.seat, end))
-    if choices == 0:
+    return random_choice(match, placements_of(match), stream)
+
+
+@jit
+def random_choice(match, placements, stream):
+    """``random_action`` in a match whose placements are known."""
+    if nowhere(placements):
         return draw_action(match) if may_draw(match) else knock_action(match)
+    choices = np.int64(0)
+    for end in range(MAX_ENDS):
+        choices += np.int64(count_bits(at_end(placements, end)))
     choice = below(stream, choices)
-    for end in range(match.rules.num_ends):
-        tiles = playable(match, match.seat, end)
+    for end in range(MAX_ENDS):
+        tiles = at_end(placements, end)
         here = np.int64(count_bits(tiles))
         if choice < here:
             for _ in range(choice):

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fivesthrees_env.kernel.jit import jit
+from fivesthrees_env.kernel.jit import copy, jit
 from fivesthrees_env.kernel.record import MATCH, MAX_SEATS, NONE, PLY
 from fivesthrees_env.kernel.settle import side_of
-from fivesthrees_env.tiles import MAX_HIGHEST
 
 __all__ = ["redact"]
 
@@ -70,9 +69,7 @@ def redact_table(view, match, seat):
         view.weights[r] = match.weights[r]
     if match.rules.draw:
         for r in range(MAX_SEATS):
-            s = _place(seat, r, n)
-            for value in range(MAX_HIGHEST + 1):
-                view.newer[r, value] = match.newer[s, value]
+            copy(view.newer[r], match.newer[_place(seat, r, n)])
     view.seat = turned(match, seat, match.seat)
     view.opener = turned(match, seat, match.opener)
     view.must_lead = match.must_lead if match.seat == seat else NONE

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fivesthrees_env.kernel.jit import count_bits, fetch_add, jit, lowest_bit, unpack
+from fivesthrees_env.kernel.jit import clear, copy, count_bits, fetch_add, jit, lowest_bit, positives, unpack
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -60,11 +60,19 @@ RANDOM = "batch.random_actions(np.random.default_rng(0))"
             "600, 'all_fives-3p', seed=0, skip_forced=True, reward='win', episode='round', num_threads=2",
             RANDOM,
         ),
+        ("4, 'fives_and_threes-4p', seed=0, specialise=True", RANDOM),
         ("4, 'mini-2'", f"np.repeat({RANDOM}, 2)[::2]"),
         ("4, 'mini-2'", f"np.frombuffer({RANDOM}.tobytes(), np.int64)"),
         ("4, 'mini-2'", f"{RANDOM}.astype('>i2')"),
     ],
-    ids=["plain", "with every option", "gaps between actions", "read-only actions", "other whole numbers"],
+    ids=[
+        "plain",
+        "with every option",
+        "compiled for its rules",
+        "gaps between actions",
+        "read-only actions",
+        "other whole numbers",
+    ],
 )
 def test_a_batch_has_everything_compiled_before_the_first_step(arguments: str, actions: str) -> None:
     """Neither the first step nor the first random choice compiles a function or loads a compiled one."""
@@ -122,6 +130,46 @@ def test_unpack_writes_the_lowest_bits_and_nothing_beside_them(count: int, mask:
     assert row[start : start + count].tolist() == [mask >> k & 1 for k in range(count)]
     assert (row[:start] == 77).all()
     assert (row[start + count :] == 77).all()
+
+
+_positives_of_10 = positives(10)
+
+
+@jit
+def _clear(row, start, count):
+    clear(row, start, count)
+
+
+@jit
+def _copy(target, source):
+    copy(target, source)
+
+
+@jit
+def _positives(row):
+    return _positives_of_10(row)
+
+
+@given(st.integers(0, 200), st.integers(0, 200))
+@settings(max_examples=50)
+def test_clear_sets_to_zero_what_it_is_given_and_nothing_beside_it(start: int, count: int) -> None:
+    row = np.full(start + count + 9, 77, np.int8)
+    _clear(row, start, count)
+    assert row.tolist() == [77] * start + [0] * count + [77] * 9
+
+
+@given(st.lists(st.integers(-128, 127), max_size=20), st.integers(0, 9))
+@settings(max_examples=50)
+def test_copy_writes_a_row_and_nothing_beside_it(values: list[int], more: int) -> None:
+    target = np.full(len(values) + more, 77, np.int8)
+    _copy(target, np.array(values, np.int8))
+    assert target.tolist() == values + [77] * more
+
+
+@given(st.lists(st.integers(-128, 127), min_size=10, max_size=10))
+@settings(max_examples=50)
+def test_positives_tells_which_numbers_are_above_zero(values: list[int]) -> None:
+    assert _positives(np.array(values, np.int8)) == sum(1 << k for k, value in enumerate(values) if value > 0)
 
 
 @jit

@@ -85,7 +85,7 @@ def test_ft_3_nobody_ever_draws(num_players: int) -> None:
 def test_ft_3_every_tile_is_equally_likely_in_every_place(num_players: int) -> None:
     """Each of 28 tiles in each hand and asleep, 40,000 deals: chi-square with fixed seeds."""
     rules = Rules.fives_and_threes(num_players)
-    matches = MatchBatch(40_000, rules, seed=10_000).matches
+    matches = MatchBatch(40_000, rules, seed=10_000, specialise=False).matches
     bits = np.arange(28, dtype=np.uint64)
     in_hand = [(matches["hands"][:, seat, None] >> bits & 1).sum(0) for seat in range(num_players)]
     in_hand = np.array(in_hand, np.float64)
@@ -99,7 +99,7 @@ def test_ft_3_every_tile_is_equally_likely_in_every_place(num_players: int) -> N
 def test_ft_3_every_pair_of_tiles_is_equally_likely_in_one_hand(num_players: int) -> None:
     """All 378 pairs in the first hand, 40,000 deals; pairs overlap, so the limit is generous."""
     rules = Rules.fives_and_threes(num_players)
-    matches = MatchBatch(40_000, rules, seed=90_000).matches
+    matches = MatchBatch(40_000, rules, seed=90_000, specialise=False).matches
     hand = (matches["hands"][:, 0, None] >> np.arange(28, dtype=np.uint64) & 1).astype(np.int64)
     together = hand.T @ hand
     counts = np.array([together[a, b] for a, b in combinations(range(28), 2)])
@@ -110,7 +110,7 @@ def test_ft_3_every_pair_of_tiles_is_equally_likely_in_one_hand(num_players: int
 @num_players
 def test_ft_4_first_opener_is_drawn_by_lot(num_players: int) -> None:
     """Uniform over the seats, and whatever hand the seat holds: chi-square, 40,000 lots."""
-    matches = MatchBatch(40_000, Rules.fives_and_threes(num_players), seed=70_000).matches
+    matches = MatchBatch(40_000, Rules.fives_and_threes(num_players), seed=70_000, specialise=False).matches
     openers = np.bincount(matches["opener"], minlength=num_players)
     assert chi_square(openers, 40_000 / num_players) < chi_square_limit(num_players - 1)
     holds_double_six = matches["hands"][:, 0] >> np.uint64(27) & 1 == 1

@@ -122,6 +122,55 @@ _unpack_4, _unpack_8, _unpack_16, _unpack_32 = map(_unpacker, (4, 8, 16, 32))
 
 
 @_intrinsic
+def clear(typingctx: Any, row: Any, start: Any, count: Any) -> Any:
+    """Set ``row[start : start + count]`` (int8) to zero; a count that the compiler knows takes no loop."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        byte, pointer, word = ir.IntType(8), ir.IntType(8).as_pointer(), ir.IntType(64)
+        fill = builder.module.declare_intrinsic("llvm.memset", [pointer, word])
+        target = builder.bitcast(builder.gep(array.data, [args[1]]), pointer)
+        builder.call(fill, [target, byte(0), args[2], ir.IntType(1)(0)])
+        return context.get_dummy_value()
+
+    return types.void(row, types.int64, types.int64), codegen
+
+
+@_intrinsic
+def copy(typingctx: Any, target: Any, source: Any) -> Any:
+    """Copy a row of int8 onto another of at least its length."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer, word = ir.IntType(8).as_pointer(), ir.IntType(64)
+        onto, row = (
+            context.make_array(typ)(context, builder, arg)
+            for typ, arg in zip(signature.args, args, strict=True)
+        )
+        move = builder.module.declare_intrinsic("llvm.memcpy", [pointer, pointer, word])
+        builder.call(move, [onto.data, row.data, builder.extract_value(row.shape, 0), ir.IntType(1)(0)])
+        return context.get_dummy_value()
+
+    return types.void(target, source), codegen
+
+
+def positives(count: int) -> Any:
+    """An intrinsic: bit k of its result is set if ``row[k] > 0``, for the first `count` of a row of int8."""
+
+    @_intrinsic
+    def positives_of(typingctx: Any, row: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            array = context.make_array(signature.args[0])(context, builder, args[0])
+            vector = ir.VectorType(ir.IntType(8), count)
+            values = builder.load(builder.bitcast(array.data, vector.as_pointer()), align=1)
+            bits = builder.icmp_signed(">", values, ir.Constant(vector, None))
+            return builder.zext(builder.bitcast(bits, ir.IntType(count)), ir.IntType(64))
+
+        return types.uint64(row), codegen
+
+    return positives_of
+
+
+@_intrinsic
 def count_bits(typingctx: Any, mask: Any) -> Any:
     """Number of set bits of a uint64."""
 

@@ -62,15 +62,6 @@ def playable(match, seat, end):
 
 
 @jit
-def can_lay(match, seat):
-    """Whether a seat has any placement."""
-    for end in range(match.rules.num_ends):
-        if playable(match, seat, end) != 0:
-            return True
-    return False
-
-
-@jit
 def joined(match, tile, end):
     """The line as a tile laid at an end would leave it (FT-6, FT-8, AF-4): the lead lies low half left.
 

@@ -7,7 +7,6 @@ import numpy as np
 from fivesthrees_env.kernel.deal import clear_event
 from fivesthrees_env.kernel.jit import jit, lowest_bit, unpack
 from fivesthrees_env.kernel.layout import (
-    can_lay,
     end_count,
     join,
     look_ahead,
@@ -15,7 +14,7 @@ from fivesthrees_env.kernel.layout import (
     shown_values,
     tile_bit,
 )
-from fivesthrees_env.kernel.record import DRAW, KNOCK, LEAD, MAX_ENDS, NONE, PLAY
+from fivesthrees_env.kernel.record import DOWN, DRAW, KNOCK, LEAD, LEFT, MAX_ENDS, NONE, PLAY, RIGHT, UP
 from fivesthrees_env.kernel.settle import (
     BONUS_ONE,
     credit,
@@ -29,6 +28,8 @@ from fivesthrees_env.kernel.settle import (
     side_of,
 )
 from fivesthrees_env.tiles import HIGH, LOW
+
+_NOTHING = np.uint64(0)
 
 
 @jit
@@ -58,16 +59,50 @@ def may_draw(match):
 
 
 @jit
+def placements_of(match):
+    """The tiles that the seat to move can lay at each of ``MAX_ENDS`` ends, as masks (FT-5 to FT-8, AF-4)."""
+    return (
+        _placements(match, LEFT),
+        _placements(match, RIGHT),
+        _placements(match, UP),
+        _placements(match, DOWN),
+    )
+
+
+@jit
+def _placements(match, end):
+    return playable(match, match.seat, end) if end < match.rules.num_ends and not match.over else _NOTHING
+
+
+@jit
+def at_end(placements, end):
+    """The placements at one end, chosen from values at hand: a branch here could not be predicted."""
+    left_or_right = placements[LEFT] if end == LEFT else placements[RIGHT]
+    up_or_down = placements[UP] if end == UP else placements[DOWN]
+    return left_or_right if end <= RIGHT else up_or_down
+
+
+@jit
+def nowhere(placements):
+    """Whether nothing can be laid at any end."""
+    return (placements[LEFT] | placements[RIGHT] | placements[UP] | placements[DOWN]) == 0
+
+
+@jit
 def is_legal(match, action):
     """Whether the seat to move may take an action (FT-5 to FT-8, FT-14, AF-7)."""
-    if match.over or action < 0 or action > knock_action(match):
+    return not match.over and allows(match, placements_of(match), action)
+
+
+@jit
+def allows(match, placements, action):
+    """``is_legal`` in a running match whose placements are known."""
+    if action < 0 or action > knock_action(match):
         return False
     if action < draw_action(match):
         end, tile = placement(match, action)
-        return (playable(match, match.seat, end) & tile_bit(tile)) != 0
-    if can_lay(match, match.seat):
-        return False
-    return may_draw(match) == (action != knock_action(match))
+        return (at_end(placements, end) & tile_bit(tile)) != 0
+    return nowhere(placements) and may_draw(match) == (action != knock_action(match))
 
 
 @jit
@@ -88,14 +123,17 @@ def only_action(match):
 @jit
 def write_mask(match, mask):
     """Set mask[action] to 1 for every legal action, to 0 for the others; all 0 once the match is over."""
-    found = np.uint64(0)
+    write_mask_of(match, placements_of(match), mask)
+
+
+@jit
+def write_mask_of(match, placements, mask):
+    """``write_mask`` of a match whose placements are known."""
     count, num_ends = np.int64(match.rules.num_tiles), match.rules.num_ends
     for end in range(MAX_ENDS):
         if end < num_ends:
-            tiles = np.uint64(0) if match.over else playable(match, match.seat, end)
-            unpack(mask, end * count, tiles, count)
-            found |= tiles
-    stuck = found == 0 and not match.over
+            unpack(mask, end * count, at_end(placements, end), count)
+    stuck = nowhere(placements) and not match.over
     if match.rules.draw:
         mask[draw_action(match)] = stuck and may_draw(match)
     mask[knock_action(match)] = stuck and not may_draw(match)
