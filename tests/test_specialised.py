@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +17,7 @@ from fivesthrees_env.match import IllegalAction
 from fivesthrees_env.rules import Rules
 from tests.specialised import OPTIONS, check
 
+ROOT = Path(__file__).resolve().parents[1]
 GAMES = ["fives_and_threes-4p", "all_fives-4p"]
 
 
@@ -54,3 +60,37 @@ def test_a_batch_compiled_for_its_rules_refuses_what_is_not_legal(name: str) -> 
 def test_many_matches_are_compiled_for(num_matches: int, compiled: bool) -> None:
     assert MatchBatch(num_matches, GAMES[0], seed=0).specialise is compiled
     assert MatchBatch(num_matches, GAMES[0], seed=0, specialise=not compiled).specialise is not compiled
+
+
+KERNEL = """
+    import numpy as np
+
+    from fivesthrees_env.kernel.deal import start_match
+    from fivesthrees_env.kernel.jit import jit
+    from fivesthrees_env.kernel.known import KnownGame, known
+    from fivesthrees_env.kernel.record import MATCH
+    from fivesthrees_env.observations import Layout
+    from fivesthrees_env.rules import Rules
+
+
+    @jit
+    def deal(matches, game):
+        start_match(known(matches, game)[0])  # a call: not inlined
+
+
+    def seats(name):
+        rules, matches = Rules.preset(name), np.zeros(1, MATCH)
+        deal(matches, KnownGame(rules.record, Layout.of(rules).places))
+        return np.count_nonzero(matches["hands"])
+"""
+
+
+def test_games_compiled_in_different_processes_are_not_mistaken_for_each_other(tmp_path: Path) -> None:
+    """Names of compiled functions are made alike in every process; what is loaded together must differ."""
+    (tmp_path / "kernel.py").write_text(textwrap.dedent(KERNEL))
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": f"{ROOT}:{tmp_path}"}
+    two, four = "fives_and_threes-2p", "fives_and_threes-4p"
+    for names in ([two], [four], [two, four]):
+        command = [sys.executable, "-c", f"import kernel; print(*map(kernel.seats, {names}))"]
+        finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert finished.stdout.split() == [name[-2] for name in names]

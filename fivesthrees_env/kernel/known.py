@@ -47,7 +47,16 @@ class _GameType(types.Opaque):
         super().__init__(f"Game({rules}, {places})")
 
 
-class _KnownRules(types.Record):
+class _Known(types.Record):
+    """A record type that is told from others by its name."""
+
+    @property
+    def mangling_args(self) -> tuple[str, tuple[()]]:
+        # Symbols of cached code come from different processes. Numba's own are numbered in each of them.
+        return self.name, ()
+
+
+class _KnownRules(_Known):
     """``RULES`` with a constant in every field."""
 
     def __init__(self, rules: Any, values: tuple[tuple[str, int], ...]) -> None:
@@ -56,7 +65,7 @@ class _KnownRules(types.Record):
         self.name = f"Rules{values}"
 
 
-class _KnownMatch(types.Record):
+class _KnownMatch(_Known):
     """``MATCH`` with constant rules."""
 
     def __init__(self, match: types.Record, values: tuple[tuple[str, int], ...]) -> None:
