@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fivesthrees_env.kernel.jit import fetch_add, jit
-from fivesthrees_env.threads import run
+from fivesthrees_env.kernel.jit import jit
+from fivesthrees_env.threads import next_block, run
 
 __all__ = ["BitLinear"]
 
@@ -66,7 +66,15 @@ class _GatherSum(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor, Tensor]:
         gradient = gradient.contiguous()
         of_rows = torch.zeros(ctx.shape, dtype=gradient.dtype)
-        run(_scatter_add, torch.get_num_threads(), *ctx.set_bits, gradient.numpy(), of_rows.numpy())
+        num_blocks = -(-gradient.shape[1] // _COLUMNS)
+        run(
+            _scatter_add,
+            torch.get_num_threads(),
+            num_blocks,
+            *ctx.set_bits,
+            gradient.numpy(),
+            of_rows.numpy(),
+        )
         return None, of_rows, gradient.sum(0)
 
 
@@ -90,10 +98,11 @@ def _find(bits, places, ends):
 
 
 @jit
-def _scatter_add(columns, places, ends, gradient, of_rows):
+def _scatter_add(blocks, places, ends, gradient, of_rows):
     """Add each row of the gradient to the rows of its set bits, in the columns that this thread gets."""
-    first = fetch_add(columns, 0) * _COLUMNS
-    while first < gradient.shape[1]:
+    block = next_block(blocks)
+    while block >= 0:
+        first = block * _COLUMNS
         last = min(first + _COLUMNS, gradient.shape[1])
         for i in range(gradient.shape[0]):
             given = gradient[i, first:last]
@@ -101,4 +110,4 @@ def _scatter_add(columns, places, ends, gradient, of_rows):
                 row = of_rows[places[k], first:last]
                 for column in range(last - first):
                     row[column] += given[column]
-        first = fetch_add(columns, 0) * _COLUMNS
+        block = next_block(blocks)

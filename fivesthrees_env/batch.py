@@ -25,7 +25,7 @@ from fivesthrees_env.observations import Layout, encode
 from fivesthrees_env.opponents import random_choice, random_stream
 from fivesthrees_env.rewards import add_rewards, check_scheme
 from fivesthrees_env.rules import Rules
-from fivesthrees_env.threads import BLOCK, check_threads, next_block, run
+from fivesthrees_env.threads import check_threads, next_block, run
 from fivesthrees_env.views import redact_many, redact_table
 
 __all__ = ["EPISODES", "MatchBatch", "check_episode"]
@@ -35,6 +35,9 @@ EPISODES = ("match", "round")
 # In a game that never offers a choice one has to stop somewhere.
 _MOST_PASSED_OVER = 1000
 _MOST_FORCED = 10_000
+
+# Matches that a thread takes at a time: some microseconds of work.
+_BLOCK = 128
 
 # Matches from which on it pays to compile for their rules.
 _MANY = 1024
@@ -102,7 +105,8 @@ class MatchBatch:
         self.layout = Layout.of(self.rules)
         self.num_matches = num_matches
         self.num_threads = check_threads(num_threads)
-        self._busy_threads = min(self.num_threads, -(-num_matches // BLOCK))
+        self._num_blocks = -(-num_matches // _BLOCK)
+        self._busy_threads = min(self.num_threads, self._num_blocks)
         self.specialise = num_matches >= _MANY if specialise is None else specialise
         places = self.layout.places
         self._game = KnownGame(self.rules.record, places) if self.specialise else places
@@ -115,6 +119,7 @@ class MatchBatch:
         self.rewards = np.zeros((num_matches, self.rules.num_sides), np.float32)
         self.dones = np.zeros(num_matches, np.bool_)
         self.winners = np.full(num_matches, NONE, np.int8)
+        self._actions = np.zeros(num_matches, np.int64)
         self._placements = np.zeros((num_matches, MAX_ENDS), np.uint64)  # of the seats to move
         self._views_are_old = True
         self._carried = np.zeros_like(self.rewards)  # of forced plies since the latest step
@@ -196,11 +201,12 @@ class MatchBatch:
             IllegalAction: if one is not legal; it names the first such match, and nothing has changed.
         """
         actions = self._check_actions(actions)
-        bad = _first_illegal(self.matches, self._game, self._placements, actions)
+        self._actions[:] = actions  # one type alone reaches the kernel, so that a step never compiles
+        bad = _first_illegal(self.matches, self._game, self._placements, self._actions)
         if bad >= 0:
             legal = np.flatnonzero(self.action_masks[bad]).tolist()
             raise IllegalAction(f"actions[{bad}]: {actions[bad]} given; allowed in match {bad}: {legal}")
-        self._run_step(self.matches, actions)
+        self._run_step(self.matches)
         self._views_are_old = True
 
     @property
@@ -217,13 +223,14 @@ class MatchBatch:
         _choose(self.matches, self._game, self._placements, random_stream(rng), actions)
         return actions
 
-    def _run_step(self, matches: np.ndarray, actions: np.ndarray) -> None:
+    def _run_step(self, matches: np.ndarray) -> None:
         run(
             _step_blocks,
             self._busy_threads,
+            self._num_blocks,
             matches,
             self._game,
-            actions,
+            self._actions,
             self._stop_after_round,
             self.skip_forced,
             self._scheme,
@@ -241,12 +248,12 @@ class MatchBatch:
         """Have all that a step needs compiled or loaded now, not in the first, perhaps timed, step."""
         nothing, no_actions = self.matches[:0], np.zeros(0, np.int64)
         _first_illegal(nothing, self._game, self._placements, no_actions)
-        self._run_step(nothing, no_actions)
+        self._run_step(nothing)
         _choose(nothing, self._game, self._placements, random_stream(np.random.default_rng(0)), no_actions)
 
     def _observe(self) -> None:
         rows = self.observations, self.action_masks, self._placements, self.seats
-        run(_observe_blocks, self._busy_threads, self.matches, self._game, *rows)
+        run(_observe_blocks, self._busy_threads, self._num_blocks, self.matches, self._game, *rows)
         self._views_are_old = True
 
     def _check_actions(self, actions: np.ndarray) -> np.ndarray:
@@ -256,8 +263,7 @@ class MatchBatch:
                 f"actions: {array.dtype} {array.shape} given; "
                 f"allowed: whole numbers of shape ({self.num_matches},)"
             )
-        # One type alone reaches the kernel, so that a step never compiles.
-        return np.require(array, np.int64, ("C_CONTIGUOUS", "ALIGNED", "WRITEABLE"))
+        return array
 
 
 def _check_sound(matches: np.ndarray, rules: Rules) -> None:
@@ -372,10 +378,9 @@ def _step_blocks(
     matches, places = known(matches, game), places_in(game)
     view = scratch(matches)
     view.rules = matches[0].rules
-    first = next_block(blocks)
-    while first < matches.size:
-        end = min(first + BLOCK, matches.size)
-        for i in range(first, end):
+    block = next_block(blocks)
+    while block >= 0:
+        for i in range(block * _BLOCK, min((block + 1) * _BLOCK, matches.size)):
             prefetch(matches, min(i + _AHEAD, matches.size - 1))
             match = matches[i]
             for side in range(rewards.shape[1]):
@@ -392,7 +397,7 @@ def _step_blocks(
                     _open_episode(match, stop_after_round, scheme, carried, i)
             _observe(match, view, places, observations[i], masks[i], placements[i])
             seats[i] = match.seat
-        first = next_block(blocks)
+        block = next_block(blocks)
 
 
 @jit
@@ -401,12 +406,12 @@ def _observe_blocks(blocks, matches, game, observations, masks, placements, seat
     matches, places = known(matches, game), places_in(game)
     view = scratch(matches)
     view.rules = matches[0].rules
-    first = next_block(blocks)
-    while first < matches.size:
-        for i in range(first, min(first + BLOCK, matches.size)):
+    block = next_block(blocks)
+    while block >= 0:
+        for i in range(block * _BLOCK, min((block + 1) * _BLOCK, matches.size)):
             _observe(matches[i], view, places, observations[i], masks[i], placements[i])
             seats[i] = matches[i].seat
-        first = next_block(blocks)
+        block = next_block(blocks)
 
 
 @jit

@@ -14,11 +14,11 @@ from fivesthrees_env.kernel.layout import look_ahead, playable, tile_bit
 from fivesthrees_env.kernel.play import (
     accepted_points,
     at_end,
-    draw_action,
     knock_action,
     may_draw,
     nowhere,
     placements_of,
+    without_placement,
     write_mask,
 )
 from fivesthrees_env.kernel.random import below, seed_stream
@@ -155,7 +155,7 @@ def random_action(match, stream):
 def random_choice(match, placements, stream):
     """``random_action`` in a match whose placements are known."""
     if nowhere(placements):
-        return draw_action(match) if may_draw(match) else knock_action(match)
+        return without_placement(match)
     choices = np.int64(0)
     for end in range(MAX_ENDS):
         choices += np.int64(count_bits(at_end(placements, end)))
@@ -174,7 +174,7 @@ def random_choice(match, placements, stream):
 @jit
 def greedy_action(match):
     """The legal action that earns most, then by pips, then the larger tile, then the first end."""
-    best = draw_action(match) if may_draw(match) else knock_action(match)
+    best = without_placement(match)
     best_rank = np.int64(-1)
     for end in range(match.rules.num_ends):
         tiles = playable(match, match.seat, end)

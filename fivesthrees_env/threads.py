@@ -1,26 +1,49 @@
-"""One kernel on several threads: whoever is free takes the next block of the batch.
+"""One kernel on several threads: each works through its own part of the batch, then helps with the rest.
 
-The calling thread works, too, and waits for no thread that has not begun. On a busy machine, where a helper
-may wake late, a call is therefore hardly slower than on one thread. (OpenMP's threads wait for each other,
-which on a busy machine costs a time slice, a hundred times the call.)
+A step of some thousand matches takes a tenth of a millisecond on two threads. It is shared without losing
+much of that:
+
+- To wake a sleeping thread takes long. A helper that has just worked looks out for the next call for a while
+  before it sleeps.
+- Threads queue for the GIL. A helper looks out inside the kernel, in ``next_block``, and goes on without any
+  Python where the next call is like the last: the same kernel with the same arrays.
+- To fetch a match from another core's cache takes longer than to step it. A thread begins each call where it
+  began the last one.
+- On a busy machine, a helper may come late. The caller works, too, and waits for none that has not come.
+  (OpenMP's threads wait for each other, which then costs a time slice, a hundred times the call.)
 """
 
 from __future__ import annotations
 
+import operator
 import os
+import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from fivesthrees_env.kernel.jit import fetch_add, jit
+from fivesthrees_env.kernel.jit import atomic_load, fetch_add, jit, pause
 
-__all__ = ["BLOCK", "check_threads", "next_block", "run"]
+__all__ = ["check_threads", "next_block", "run"]
 
-#: Matches that a thread takes at a time: some ten microseconds of work.
-BLOCK = 256
+# What all threads share. The gate tells in one number, hence at one moment, how many helpers are inside,
+# whether more may come, and which call it is. Helpers read the others only while they are inside.
+_GATE, _JOB, _WANTED = range(3)
+_OPEN = 1 << 15
+_CALL = 1 << 16
+
+# What each thread has of its own: who it is; the job that it knows, and how many helpers that wants; the
+# block that it begins with, the one it looks at next, and how many it has looked at; whether it is inside
+# (the caller: whether anybody may be), and in which call it was last.
+_ROLE, _KNOWN, _WANTS, _FIRST, _NEXT, _SEEN, _INSIDE, _LAST = range(8)
+_ALONE, _CALLER, _HELPER = 0, 1, 2  # helpers are numbered from _HELPER on
+
+# Looks at the gate: 0.1 ms of looking out for the next call, 20 ms of waiting for helpers.
+_LOOK_OUT, _PATIENCE = 5_000, 1_000_000
 
 
 def check_threads(num_threads: int) -> int:
@@ -34,38 +57,255 @@ def check_threads(num_threads: int) -> int:
     return int(num_threads)
 
 
-def run(kernel: Callable[..., None], num_threads: int, *args: Any) -> None:
-    """Call ``kernel(blocks, *args)`` on that many threads; it asks ``next_block(blocks)`` for its work.
+def run(kernel: Callable[..., None], num_threads: int, num_blocks: int, *args: Any) -> None:
+    """Call ``kernel(blocks, *args)`` on that many threads; each asks ``next_block(blocks)`` for its work.
 
-    There are as many helpers as cores. When this returns or raises, nobody is at work any more; an error of
-    a helper is raised here.
+    There are helpers for all cores but one; while they work for somebody else, the caller works alone. When
+    this returns or raises, nobody is at work any more; an error of a helper is raised here. Calls that follow
+    each other closely cost least with the same arguments, not only equal ones.
     """
-    blocks = np.zeros(1, np.int64)
-    helpers = []
-    for _ in range(num_threads - 1):
+    team = _team() if num_threads > 1 else None
+    if team is not None and team.free.acquire(blocking=False):
         try:
-            helpers.append(_pool().submit(kernel, blocks, *args))
-        except RuntimeError:  # no thread can be had, as when Python shuts down: the caller works alone
-            break
-    try:
-        kernel(blocks, *args)
-    finally:
-        begun = [helper for helper in helpers if not helper.cancel()]
-        errors = [error for helper in begun if (error := helper.exception())]
-    for error in errors:
-        raise error
+            team.call(kernel, num_threads, num_blocks, args)
+        finally:
+            team.free.release()
+    else:
+        kernel((_nobody, np.zeros(num_blocks, np.int64), _own(_ALONE)), *args)
+
+
+def _own(role: int) -> np.ndarray:
+    """The numbers that a thread has of its own."""
+    own = np.zeros(8, np.int64)
+    own[_ROLE], own[_LAST] = role, -1
+    return own
+
+
+# ------------------------------------------------------------------------------- inside the kernel
 
 
 @jit
 def next_block(blocks):
-    """First index of a block that nobody has taken yet; past the end when all are taken."""
-    return fetch_add(blocks, 0) * BLOCK
+    """Number of a block that nobody has taken yet; -1 once all are taken and, for the caller, done."""
+    shared, taken, own = blocks
+    if own[_ROLE] == _CALLER and not own[_INSIDE]:
+        _open(shared, taken, own)
+    while True:
+        while own[_SEEN] < taken.size:
+            block = own[_NEXT]
+            own[_NEXT] = block + 1 if block + 1 < taken.size else 0
+            own[_SEEN] += 1
+            if fetch_add(taken, block, 1) == 0:
+                return block
+        if own[_ROLE] == _CALLER:
+            _close(shared, own)
+        if own[_ROLE] < _HELPER or not _goes_on(shared, own):
+            return np.int64(-1)
+
+
+@jit
+def _open(shared, taken, own):
+    """A call begins. By now the caller is without the GIL: no helper will have to wait for it."""
+    taken[:] = 0
+    shared[_JOB], shared[_WANTED] = own[_KNOWN], own[_WANTS]
+    own[_NEXT], own[_SEEN], own[_INSIDE] = 0, 0, 1
+    fetch_add(shared, _GATE, _OPEN)
+
+
+@jit
+def _close(shared, own):
+    """Let nobody come any more, and wait some time for those who are inside."""
+    fetch_add(shared, _GATE, _CALL - _OPEN)
+    for _ in range(_PATIENCE):
+        if atomic_load(shared, _GATE) % _OPEN == 0:
+            own[_INSIDE] = 0
+            break
+        pause()
+
+
+@jit
+def _goes_on(shared, own):
+    """A helper is done, and looks out; whether it has come to a call that it knows how to work on."""
+    _leave(shared, own)
+    if not _look_out(shared, own) or atomic_load(shared, _JOB) != own[_KNOWN]:
+        return False
+    own[_NEXT], own[_SEEN] = own[_FIRST], 0
+    return True
+
+
+@jit
+def _look_out(shared, own):
+    """Wait some time for another call, and go inside; returns whether there was one."""
+    for _ in range(_LOOK_OUT):
+        gate = atomic_load(shared, _GATE)
+        if gate & _OPEN and gate // _CALL != own[_LAST]:
+            if fetch_add(shared, _GATE, 1) // _OPEN == gate // _OPEN:  # the same call, and open
+                own[_INSIDE], own[_LAST] = 1, gate // _CALL
+                if own[_ROLE] - _HELPER < atomic_load(shared, _WANTED):
+                    return True
+                own[_INSIDE] = 0
+            fetch_add(shared, _GATE, -1)
+        pause()
+    return False
+
+
+@jit
+def _leave(shared, own):
+    own[_INSIDE] = 0
+    fetch_add(shared, _GATE, -1)
+
+
+# ---------------------------------------------------------------------------------- outside of it
+
+
+@dataclass
+class _Job:
+    """What a call works on, and by what the caller finds its blocks."""
+
+    kernel: Callable[..., None]
+    args: tuple[Any, ...]
+    blocks: tuple[np.ndarray, np.ndarray, np.ndarray]
+    helpers: list[_Helper]
+
+    def same_as(self, kernel: Callable[..., None], num_helpers: int, num_blocks: int, args: Any) -> bool:
+        """Whether this is the job of a call, so that helpers need not be told about it."""
+        return (
+            self.kernel is kernel
+            and len(self.helpers) == num_helpers
+            and len(self.blocks[1]) == num_blocks
+            and len(self.args) == len(args)
+            and all(map(operator.is_, self.args, args))
+        )
+
+
+class _Team:
+    """The helpers of this process, and what they work on.
+
+    Attributes:
+        free: held by the thread whose call it is.
+        shared: (3,) int64, see above.
+        job: the running call's, and for a moment the last one's.
+        running: whether there is a call.
+    """
+
+    def __init__(self) -> None:
+        self.free = threading.Lock()
+        self.shared = np.zeros(3, np.int64)
+        self.job: _Job | None = None
+        self.running = False
+        self._helpers: list[_Helper] = []
+        self._num_jobs = 0
+        self._most_helpers = max((os.cpu_count() or 1) - 1, 1)
+
+    def call(
+        self, kernel: Callable[..., None], num_threads: int, num_blocks: int, args: tuple[Any, ...]
+    ) -> None:
+        """See ``run``."""
+        job, count = self.job, min(num_threads - 1, self._most_helpers)
+        if job is None or not job.same_as(kernel, count, num_blocks, args):
+            job = self._new_job(kernel, count, num_blocks, args)
+        self.job, self.running = job, True
+        for helper in job.helpers:
+            helper.error = None
+            if helper.asleep:
+                helper.wake.set()
+        try:
+            kernel(job.blocks, *args)
+        finally:
+            if job.blocks[2][_INSIDE]:
+                self._close(job)
+            self.running = False
+        for helper in job.helpers:
+            if helper.error is not None:
+                raise helper.error
+
+    def rest(self) -> None:
+        """Between calls that do not follow closely: keep no array of the last one."""
+        if not self.running:
+            self.job = None
+
+    def _new_job(self, kernel: Callable[..., None], count: int, num_blocks: int, args: Any) -> _Job:
+        helpers = self._gather(count)
+        self._num_jobs += 1
+        own = _own(_CALLER)
+        own[_KNOWN], own[_WANTS] = self._num_jobs, len(helpers)
+        return _Job(kernel, args, (self.shared, np.zeros(num_blocks, np.int64), own), helpers)
+
+    def _close(self, job: _Job) -> None:
+        """End a call whose kernel has raised an error, or lost its patience with a helper."""
+        own = job.blocks[2]
+        if self.shared[_GATE] & _OPEN:
+            _close(self.shared, own)
+        while self.shared[_GATE] % _OPEN:
+            time.sleep(1e-4)
+        own[_INSIDE] = 0
+
+    def _gather(self, count: int) -> list[_Helper]:
+        """So many helpers, new ones if need be; fewer where there are no more cores or threads."""
+        try:
+            while len(self._helpers) < count:
+                self._helpers.append(_Helper(self, len(self._helpers)))
+        except RuntimeError:  # no thread can be had, as when Python shuts down
+            pass
+        return self._helpers[:count]
+
+
+class _Helper:
+    """A thread that works for the team.
+
+    Attributes:
+        asleep: whether it has looked out in vain, and waits for `wake`.
+        error: of the latest call.
+    """
+
+    def __init__(self, team: _Team, index: int) -> None:
+        self.team, self.index = team, index
+        self.asleep = False
+        self.wake = threading.Event()
+        self.error: BaseException | None = None
+        threading.Thread(target=self._live, name=f"fivesthrees-{index}", daemon=True).start()
+
+    def _live(self) -> None:
+        own = _own(_HELPER + self.index)
+        while True:
+            if own[_INSIDE] or _look_out(self.team.shared, own):
+                self._work(own)
+            else:
+                self.asleep = True
+                if not self._may_come(own):
+                    self.team.rest()
+                    self.wake.wait()
+                self.wake.clear()
+                self.asleep = False
+
+    def _may_come(self, own: np.ndarray) -> bool:
+        """Whether there is a call that has begun too late for the latest look-out, and too early to wake."""
+        team, job = self.team, self.team.job
+        call = team.shared[_GATE] // _CALL
+        return team.running and call != own[_LAST] and job is not None and self in job.helpers
+
+    def _work(self, own: np.ndarray) -> None:
+        """Work on the job of the call that the helper has come to, and on all that are like it."""
+        team, job = self.team, self.team.job
+        try:
+            if job is not None:  # else it has just been forgotten
+                _, taken, callers = job.blocks
+                own[_KNOWN], own[_SEEN] = callers[_KNOWN], 0
+                own[_FIRST] = own[_NEXT] = len(taken) * (self.index + 1) // (len(job.helpers) + 1)
+                job.kernel((team.shared, taken, own), *job.args)
+        except BaseException as error:
+            self.error = error
+        if own[_INSIDE] and (job is None or team.shared[_JOB] == own[_KNOWN]):  # the kernel stopped early
+            _leave(team.shared, own)
+
+
+_nobody = np.zeros(3, np.int64)
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="fivesthrees")
+def _team() -> _Team:
+    return _Team()
 
 
-if hasattr(os, "register_at_fork"):  # a forked process inherits the pool, but none of its threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+if hasattr(os, "register_at_fork"):  # a forked process inherits the team, but none of its threads
+    os.register_at_fork(after_in_child=_team.cache_clear)

@@ -9,17 +9,23 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from fivesthrees_env import threads
+from fivesthrees_env.batch import _BLOCK as BLOCK
 from fivesthrees_env.batch import MatchBatch
+from fivesthrees_env.kernel.jit import jit
 from fivesthrees_env.kernel.record import MATCH
-from fivesthrees_env.threads import BLOCK, next_block, run
+from fivesthrees_env.threads import next_block, run
 
 ROOT = Path(__file__).resolve().parents[1]
+Blocks = tuple[np.ndarray, np.ndarray, np.ndarray]
 PATIENCE = 30.0  # seconds, after which a thread that does not come counts as lost
 
 
@@ -145,7 +151,11 @@ FORKED = """
     import os, threading
     import numpy as np
     from fivesthrees_env.batch import MatchBatch
-    from fivesthrees_env.threads import run
+    from fivesthrees_env.threads import next_block, run
+
+    def meet(blocks):
+        next_block(blocks)
+        together.wait(30)  # passed only by two threads at work
 
     def play(batch, rng):
         for _ in range(5):
@@ -155,12 +165,12 @@ FORKED = """
     batch, rng = MatchBatch(1000, "mini-3", seed=0, num_threads=2), np.random.default_rng(0)
     play(batch, rng)  # the pool has threads now, which a child does not inherit
     together = threading.Barrier(2)
-    run(lambda blocks: together.wait(30), 2)
+    run(meet, 2, 2)
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         together = threading.Barrier(2)
-        run(lambda blocks: together.wait(30), 2)  # passed only by two threads at work
+        run(meet, 2, 2)
         os.write(writing, play(batch, rng)[:4096])
         os._exit(0)
     status = os.waitpid(child, 0)[1]
@@ -193,7 +203,8 @@ class Meeting:
         self.both = threading.Barrier(2)
         self.parts = caller, helper
 
-    def __call__(self, blocks: np.ndarray) -> None:
+    def __call__(self, blocks: Blocks) -> None:
+        next_block(blocks)
         self.both.wait(PATIENCE)
         self.parts[threading.get_ident() != self.main]()
 
@@ -209,8 +220,8 @@ def fail() -> None:
 @pytest.mark.parametrize("parts", [(nothing, fail), (fail, nothing), (fail, fail)])
 def test_an_error_in_any_thread_reaches_the_caller(parts: tuple[Callable[[], None], ...]) -> None:
     with pytest.raises(ZeroDivisionError, match="in the kernel"):
-        run(Meeting(*parts), 2)
-    run(Meeting(nothing, nothing), 2)  # and the helper is still there
+        run(Meeting(*parts), 2, 2)
+    run(Meeting(nothing, nothing), 2, 2)  # and the helper is still there
 
 
 def test_after_an_error_of_the_caller_no_helper_is_still_writing() -> None:
@@ -225,35 +236,87 @@ def test_after_an_error_of_the_caller_no_helper_is_still_writing() -> None:
         ended.append(threading.Event().wait(0.05))
 
     with pytest.raises(ZeroDivisionError):
-        run(Meeting(caller, helper), 2)
+        run(Meeting(caller, helper), 2, 2)
     assert ended
 
 
-def test_a_helper_that_has_not_begun_is_not_waited_for() -> None:
-    """All helpers are kept busy; the caller does the work alone."""
+def test_helpers_that_work_for_somebody_else_are_not_waited_for() -> None:
+    """The caller does the work alone."""
     free, callers = threading.Event(), []
-    count = os.cpu_count() or 1
-    busy = threading.Barrier(count + 2)  # all helpers, the thread that has called them, and this one
+    busy = threading.Barrier(3)  # a helper, the thread that has called it, and this one
 
-    def hold(blocks: np.ndarray) -> None:
+    def hold(blocks: Blocks) -> None:
+        next_block(blocks)
         busy.wait(PATIENCE)
         free.wait(PATIENCE)
 
-    holder = threading.Thread(target=run, args=(hold, count + 1))
+    holder = threading.Thread(target=run, args=(hold, 2, 2))
     holder.start()
     busy.wait(PATIENCE)
-    run(lambda _: callers.append(threading.get_ident()), 4)
+    run(lambda _: callers.append(threading.get_ident()), 4, 3)
     free.set()
     holder.join(PATIENCE)
     assert callers == [threading.get_ident()]
 
 
-def test_every_block_is_taken_once() -> None:
+def test_a_helper_that_has_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a busy machine, where it may be long until a helper gets a core."""
+    team, held = threads._Team(), threading.Event()
+    monkeypatch.setattr(threads, "_team", lambda: team)
+    monkeypatch.setattr(threads._Helper, "_live", lambda _: held.wait(PATIENCE))
+    assert sorted(blocks_taken(2, 50)) == list(range(50))
+    assert not held.is_set()
+    held.set()
+
+
+def blocks_taken(num_threads: int, num_blocks: int) -> list[int]:
+    """By all threads together, in the order in which they were taken."""
     taken: list[int] = []
 
-    def kernel(blocks: np.ndarray) -> None:
-        while (first := next_block(blocks)) < 50 * BLOCK:
-            taken.append(first)
+    def kernel(blocks: Blocks) -> None:
+        while (block := next_block(blocks)) >= 0:
+            taken.append(block)
 
-    run(kernel, 3)
-    assert sorted(taken) == list(range(0, 50 * BLOCK, BLOCK))
+    run(kernel, num_threads, num_blocks)
+    return taken
+
+
+@pytest.mark.parametrize("num_threads", [1, 2, 3])
+@pytest.mark.parametrize("num_blocks", [0, 1, 2, 50])
+def test_every_block_is_taken_once(num_threads: int, num_blocks: int) -> None:
+    for _ in range(20):
+        assert sorted(blocks_taken(num_threads, num_blocks)) == list(range(num_blocks))
+
+
+@jit
+def _mark(blocks, marks, amount):
+    block = next_block(blocks)
+    while block >= 0:
+        marks[block] += amount[0]
+        block = next_block(blocks)
+
+
+@pytest.mark.parametrize("pause", [0.0, 1e-5, 2e-4, 1e-3], ids=str)
+def test_calls_in_a_row_do_all_blocks_of_each(pause: float) -> None:
+    """With the same arguments and with others, at once and after helpers have gone to sleep."""
+    marks, others, amount = np.zeros(40, np.int64), np.zeros(7, np.int64), np.zeros(1, np.int64)
+    for call in range(300):
+        amount[0] = call
+        before = marks.copy(), others.copy()
+        run(_mark, 2, 40, marks, amount)
+        if call % 5 == 0:
+            run(_mark, 2, 7, others, amount)
+        assert (marks == before[0] + call).all()
+        assert (others == before[1] + call * (call % 5 == 0)).all()
+        time.sleep(pause)
+
+
+def test_helpers_keep_no_array_of_a_call_that_is_long_over() -> None:
+    marks = np.zeros(1000)
+    kept = weakref.ref(marks)
+    run(_mark, 2, 1000, marks, np.ones(1))
+    del marks
+    deadline = time.monotonic() + PATIENCE
+    while kept() is not None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert kept() is None

@@ -12,16 +12,25 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from platform import machine
 from typing import Any
 
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import event, types
+from numba.core import cgutils, event, types
 from numba.extending import intrinsic
 
 _CACHE_LINE = 64  # bytes
 _HOT_LINES = 4  # what a ply touches of a match, where records do not begin on a line
+
+# The instruction by which a core is told that it only waits, as LLVM names it.
+_PAUSES: dict[str, tuple[Any, ...]] = {
+    "x86_64": ("llvm.x86.sse2.pause",),
+    "AMD64": ("llvm.x86.sse2.pause",),
+    "aarch64": ("llvm.aarch64.hint", 1),
+    "arm64": ("llvm.aarch64.hint", 1),
+}
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -86,6 +95,7 @@ def call(function: Callable[..., Any]) -> Any:
 
 #: Functions written as LLVM instructions; typed by Numba, not for type checkers.
 _intrinsic: Any = intrinsic
+_declare: Any = cgutils.get_or_insert_function
 
 
 @_intrinsic
@@ -181,15 +191,40 @@ def count_bits(typingctx: Any, mask: Any) -> Any:
 
 
 @_intrinsic
-def fetch_add(typingctx: Any, counters: Any, i: Any) -> Any:
-    """Add one to ``counters[i]`` (int64), as one step for all threads; returns what it was."""
+def fetch_add(typingctx: Any, counters: Any, i: Any, amount: Any) -> Any:
+    """Add to ``counters[i]`` (int64), as one step for all threads; returns what it was."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, args[0])
         counter = builder.gep(array.data, [args[1]])
-        return builder.atomic_rmw("add", counter, ir.IntType(64)(1), "monotonic")
+        return builder.atomic_rmw("add", counter, args[2], "seq_cst")
+
+    return types.int64(counters, types.int64, types.int64), codegen
+
+
+@_intrinsic
+def atomic_load(typingctx: Any, counters: Any, i: Any) -> Any:
+    """``counters[i]`` (int64) as it is now, whoever has written it."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        return builder.load_atomic(builder.gep(array.data, [args[1]]), "acquire", 8)
 
     return types.int64(counters, types.int64), codegen
+
+
+@_intrinsic
+def pause(typingctx: Any) -> Any:
+    """Let the core rest for a moment (some ten nanoseconds): for loops that wait."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        name, *hint = _PAUSES.get(machine(), ("llvm.donothing",))
+        words = [ir.IntType(32)(number) for number in hint]
+        kind = ir.FunctionType(ir.VoidType(), [word.type for word in words])
+        builder.call(_declare(builder.module, kind, name), words)
+        return context.get_dummy_value()
+
+    return types.void(), codegen
 
 
 @_intrinsic

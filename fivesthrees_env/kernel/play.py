@@ -97,12 +97,16 @@ def is_legal(match, action):
 @jit
 def allows(match, placements, action):
     """``is_legal`` in a running match whose placements are known."""
-    if action < 0 or action > knock_action(match):
-        return False
-    if action < draw_action(match):
+    if 0 <= action < draw_action(match):
         end, tile = placement(match, action)
         return (at_end(placements, end) & tile_bit(tile)) != 0
-    return nowhere(placements) and may_draw(match) == (action != knock_action(match))
+    return action == without_placement(match) and nowhere(placements)
+
+
+@jit
+def without_placement(match):
+    """What the seat to move has to do if it can lay nothing: draw while it may, else knock (FT-14, AF-7)."""
+    return draw_action(match) if may_draw(match) else knock_action(match)
 
 
 @jit
@@ -117,7 +121,7 @@ def only_action(match):
             action = end * np.int64(match.rules.num_tiles) + np.int64(lowest_bit(tiles))
     if action >= 0:
         return action
-    return draw_action(match) if may_draw(match) else knock_action(match)
+    return without_placement(match)
 
 
 @jit
