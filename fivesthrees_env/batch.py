@@ -16,7 +16,7 @@ import numpy as np
 
 from fivesthrees_env.kernel.deal import start_match
 from fivesthrees_env.kernel.episode import advance, begin
-from fivesthrees_env.kernel.jit import call, jit, prefetch
+from fivesthrees_env.kernel.jit import call, jit, prefetch, prefetch_hot
 from fivesthrees_env.kernel.known import KnownGame, known, places_in, scratch
 from fivesthrees_env.kernel.play import allows, only_action, placements_of, write_mask_of
 from fivesthrees_env.kernel.record import MATCH, MAX_ENDS, MAX_PLIES, NONE
@@ -43,7 +43,7 @@ _BLOCK = 128
 _MANY = 1024
 
 # Matches between the one that is stepped and the one whose memory is asked for.
-_AHEAD = 4
+_AHEAD = 8
 
 
 def check_episode(episode: str) -> bool:
@@ -80,8 +80,8 @@ class MatchBatch:
         reward: "points", "margin" or "win" (see ``rewards.py``).
         observations, action_masks: arrays to write into instead of own ones, C-contiguous int8.
         num_threads: threads that share a step, at most one for every 256 matches; results do not depend on
-            it. More than one pays from about 4,096 matches on.
-        specialise: whether to compile for exactly these rules, which takes some seconds the first time they
+            it. More than one pays from about 1,000 matches on.
+        specialise: whether to compile for exactly these rules, which takes some ten seconds the first time they
             are used and makes steps half as fast again; results do not depend on it. None: from 1,024
             matches on.
     """
@@ -381,7 +381,7 @@ def _step_blocks(
     block = next_block(blocks)
     while block >= 0:
         for i in range(block * _BLOCK, min((block + 1) * _BLOCK, matches.size)):
-            prefetch(matches, min(i + _AHEAD, matches.size - 1))
+            _prefetch(matches, i)
             match = matches[i]
             for side in range(rewards.shape[1]):
                 rewards[i, side] = carried[i, side]
@@ -398,6 +398,15 @@ def _step_blocks(
             _observe(match, view, places, observations[i], masks[i], placements[i])
             seats[i] = match.seat
         block = next_block(blocks)
+
+
+@jit
+def _prefetch(matches, i):
+    """Ask for the memory of the matches after this one: first for their tables, then for their next plies."""
+    last = matches.size - 1
+    prefetch_hot(matches, min(i + _AHEAD, last))
+    next_but_one = matches[min(i + _AHEAD // 2, last)]
+    prefetch(next_but_one.history, np.int64(next_but_one.num_plies))
 
 
 @jit

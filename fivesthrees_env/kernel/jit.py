@@ -227,22 +227,31 @@ def pause(typingctx: Any) -> Any:
     return types.void(), codegen
 
 
-@_intrinsic
-def prefetch(typingctx: Any, records: Any, i: Any) -> Any:
-    """Ask for the hot part of ``records[i]``, its first cache lines, before it is needed."""
+def _prefetcher(lines: int) -> Any:
+    """An intrinsic: ask for the first cache lines of an array's i-th element before they are needed."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        record = builder.bitcast(builder.gep(array.data, [args[1]]), pointer)
-        kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
-        ask = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
-        for line in range(_HOT_LINES):
-            address = builder.gep(record, [ir.IntType(64)(line * _CACHE_LINE)])
-            builder.call(ask, [address, word(1), word(3), word(1)])  # to write, for all caches, data
-        return context.get_dummy_value()
+    @_intrinsic
+    def prefetch_lines(typingctx: Any, elements: Any, i: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            array = context.make_array(signature.args[0])(context, builder, args[0])
+            pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+            element = builder.bitcast(builder.gep(array.data, [args[1]]), pointer)
+            kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
+            ask = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+            for line in range(lines):
+                address = builder.gep(element, [ir.IntType(64)(line * _CACHE_LINE)])
+                builder.call(ask, [address, word(1), word(3), word(1)])  # to write, for all caches, data
+            return context.get_dummy_value()
 
-    return types.void(records, types.int64), codegen
+        return types.void(elements, types.int64), codegen
+
+    return prefetch_lines
+
+
+#: ``prefetch_hot(matches, i)``: what a ply touches of a match, but for the history.
+prefetch_hot = _prefetcher(_HOT_LINES)
+#: ``prefetch(elements, i)``: the line where an element begins.
+prefetch = _prefetcher(1)
 
 
 @jit
