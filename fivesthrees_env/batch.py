@@ -79,11 +79,11 @@ class MatchBatch:
             sees decisions only; the rewards of the skipped plies are part of the step.
         reward: "points", "margin" or "win" (see ``rewards.py``).
         observations, action_masks: arrays to write into instead of own ones, C-contiguous int8.
-        num_threads: threads that share a step, at most one for every 256 matches; results do not depend on
+        num_threads: threads that share a step, at most one for every 128 matches; results do not depend on
             it. More than one pays from about 1,000 matches on.
-        specialise: whether to compile for exactly these rules, which takes some ten seconds the first time they
-            are used and makes steps half as fast again; results do not depend on it. None: from 1,024
-            matches on.
+        specialise: whether to compile for exactly these rules, which takes some ten seconds when they are
+            used for the first time, and makes steps half as fast again; results do not depend on it. None:
+            from 1,024 matches on.
     """
 
     def __init__(
