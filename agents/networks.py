@@ -37,7 +37,7 @@ class PolicyValueNet(nn.Module):
         layers: list[nn.Module] = []
         for i in range(depth):
             layer = BitLinear(observation_size, width) if i == 0 else nn.Linear(width, width)
-            layers += [_orthogonal(layer, 2**0.5), nn.ReLU()]
+            layers += [_orthogonal(layer, 2**0.5), nn.ReLU(inplace=True)]
         self.body = nn.Sequential(*layers)
         self.policy = _orthogonal(nn.Linear(width, num_actions), 0.01)
         self.value = _orthogonal(nn.Linear(width, 1), 1.0)
