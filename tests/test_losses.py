@@ -34,11 +34,11 @@ def outputs_of(rows: int, actions: int, seed: int) -> tuple[Tensor, Tensor]:
 
 
 def plain_loss(
-    outputs: tuple[Tensor, Tensor], samples: Samples, rows: np.ndarray, numbers: Coefficients
+    outputs: tuple[Tensor, Tensor], samples: Samples, numbers: Coefficients
 ) -> tuple[Tensor, list[float]]:
     """The loss of a whole minibatch as one writes it in PyTorch, and its metrics."""
     logits, values = (output.double() for output in outputs)
-    _, masks, actions, old, advantages, returns = (torch.from_numpy(column[rows]) for column in samples)
+    _, masks, actions, old, advantages, returns = (torch.from_numpy(column) for column in samples)
     log_probs = torch.log_softmax(logits.masked_fill(masks == 0, -torch.inf), -1)
     legal_log_probs = log_probs.masked_fill(masks == 0, 0.0)
     entropy = -(log_probs.exp() * legal_log_probs).sum(-1).mean()
@@ -57,12 +57,11 @@ def plain_loss(
 def assert_agrees_with_plain(
     count: int, actions: int, seed: int, numbers: Coefficients, spread: float
 ) -> None:
-    samples = samples_of(2 * count, actions, seed, spread)
-    rows = RNG(seed).permutation(2 * count)[:count]
+    samples = samples_of(count, actions, seed, spread)
     outputs = outputs_of(count, actions, seed % 2**31)
-    loss, metrics = plain_loss(outputs, samples, rows, numbers)
+    loss, metrics = plain_loss(outputs, samples, numbers)
     wanted = torch.autograd.grad(loss, outputs)
-    gradients, sums = loss_gradients(outputs, samples, rows, count, numbers)
+    gradients, sums = loss_gradients(outputs, samples, count, numbers)
     for ours, theirs in zip(gradients, wanted, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(metrics_of(sums, count), metrics, rtol=1e-4, atol=1e-5)
@@ -97,9 +96,7 @@ def test_clipping_holds_a_ratio_that_has_gone_far_enough(ratio: float, advantage
         np.zeros((1, 1), np.int8), np.ones((1, 2), np.int8), np.array([1]), old, advantage * one, one
     )
     outputs = torch.zeros(1, 2), torch.ones(1)
-    (of_logits, of_values), sums = loss_gradients(
-        outputs, samples, np.array([0]), 1, Coefficients(0.2, 1.0, 0.0)
-    )
+    (of_logits, of_values), sums = loss_gradients(outputs, samples, 1, Coefficients(0.2, 1.0, 0.0))
     slope = 0.0 if held else -ratio * advantage
     np.testing.assert_allclose(of_logits.numpy(), [[-slope / 2, slope / 2]], rtol=1e-5)
     assert of_values.item() == 0.0
@@ -110,9 +107,9 @@ def test_clipping_holds_a_ratio_that_has_gone_far_enough(ratio: float, advantage
 def test_shares_add_up_to_the_minibatch() -> None:
     samples, numbers = samples_of(40, 9, seed=3), Coefficients(0.2, 0.5, 0.01)
     outputs, rows = outputs_of(40, 9, seed=1), np.arange(40)
-    whole, sums = loss_gradients(outputs, samples, rows, 40, numbers)
+    whole, sums = loss_gradients(outputs, samples, 40, numbers)
     parts = [
-        loss_gradients((outputs[0][k], outputs[1][k]), samples, rows[k], 40, numbers)
+        loss_gradients((outputs[0][k], outputs[1][k]), samples.take(rows[k]), 40, numbers)
         for k in (slice(0, 15), slice(15, 40))
     ]
     for i in range(2):
@@ -125,9 +122,9 @@ def test_what_is_not_legal_is_never_looked_at() -> None:
     logits, values = outputs_of(20, 9, seed=2)
     hidden = torch.from_numpy(samples.masks == 0)
     numbers = Coefficients(0.2, 0.5, 0.01)
-    wanted, sums = loss_gradients((logits, values), samples, np.arange(20), 20, numbers)
+    wanted, sums = loss_gradients((logits, values), samples, 20, numbers)
     odd = logits.masked_fill(hidden, torch.nan)
-    gradients, same = loss_gradients((odd, values), samples, np.arange(20), 20, numbers)
+    gradients, same = loss_gradients((odd, values), samples, 20, numbers)
     assert torch.equal(gradients[0], wanted[0])
     assert not gradients[0][hidden].any()
     np.testing.assert_array_equal(sums, same)

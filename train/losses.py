@@ -52,6 +52,10 @@ class Samples(NamedTuple):
     returns: np.ndarray
     """(M,) float32."""
 
+    def take(self, rows: np.ndarray) -> Samples:
+        """Some of them, as a copy: memory is far faster at that than at giving one row after the other."""
+        return Samples(*(column.take(rows, 0) for column in self))
+
 
 class Coefficients(NamedTuple):
     """The numbers in the loss."""
@@ -64,17 +68,15 @@ class Coefficients(NamedTuple):
 def loss_gradients(
     outputs: tuple[Tensor, Tensor],
     samples: Samples,
-    rows: np.ndarray,
     size: int,
     coefficients: Coefficients,
 ) -> tuple[tuple[Tensor, Tensor], np.ndarray]:
-    """Derivatives of the loss by what the network says about some rows of a minibatch.
+    """Derivatives of the loss by what the network says about some samples of a minibatch.
 
     Args:
         outputs: logits (N, actions) and values (N,), float32.
-        samples: what the minibatch was drawn from.
-        rows: (N,) int64, which of the samples these are.
-        size: rows of the whole minibatch, over which the loss is a mean.
+        samples: those N.
+        size: samples of the whole minibatch, over which the loss is a mean.
         coefficients: of the loss.
 
     Returns:
@@ -83,7 +85,7 @@ def loss_gradients(
     logits, values = (output.detach().numpy() for output in outputs)
     of_logits, of_values, sums = np.empty_like(logits), np.empty_like(values), np.zeros(_SUMS)
     _, *columns = samples
-    _loss_gradients(logits, values, *columns, rows, size, *coefficients, of_logits, of_values, sums)
+    _loss_gradients(logits, values, *columns, size, *coefficients, of_logits, of_values, sums)
     return (torch.from_numpy(of_logits), torch.from_numpy(of_values)), sums
 
 
@@ -96,17 +98,16 @@ def metrics_of(sums: np.ndarray, size: int) -> np.ndarray:
 
 @jit
 def _loss_gradients(
-    logits, values, masks, actions, old_log_probs, advantages, returns, rows, size,
+    logits, values, masks, actions, old_log_probs, advantages, returns, size,
     clip, value_weight, entropy_weight, of_logits, of_values, sums,
 ):  # fmt: skip
     num_actions = logits.shape[1]
     legal, probs = np.empty(num_actions, np.int64), np.empty(num_actions)
-    for i in range(len(rows)):
-        row = rows[i]
+    for i in range(len(logits)):
         count = 0
         for j in range(num_actions):  # written always and kept if it is legal: nothing to predict
             legal[count] = j
-            count += masks[row, j] != 0
+            count += masks[i, j] != 0
             of_logits[i, j] = 0.0
         largest = -np.inf
         for k in range(count):
@@ -121,17 +122,17 @@ def _loss_gradients(
             probs[k] /= total
             entropy -= probs[k] * (logits[i, legal[k]] - log_total)
 
-        log_ratio = logits[i, actions[row]] - log_total - old_log_probs[row]
+        log_ratio = logits[i, actions[i]] - log_total - old_log_probs[i]
         ratio = np.exp(log_ratio)
-        advantage = advantages[row]
+        advantage = advantages[i]
         unclipped, clipped = ratio * advantage, min(max(ratio, 1 - clip), 1 + clip) * advantage
         slope = -unclipped if unclipped <= clipped else 0.0
         for k in range(count):
             j = legal[k]
-            of_policy = slope * ((j == actions[row]) - probs[k])
+            of_policy = slope * ((j == actions[i]) - probs[k])
             of_entropy = probs[k] * (logits[i, j] - log_total + entropy)
             of_logits[i, j] = (of_policy + entropy_weight * of_entropy) / size
-        wanted = np.float64(returns[row])
+        wanted = np.float64(returns[i])
         left = wanted - values[i]
         of_values[i] = -value_weight * left / size
 

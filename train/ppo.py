@@ -272,13 +272,12 @@ def update(
 ) -> dict[str, float]:
     """One PPO update; returns the mean metrics of its gradient steps."""
     parameters = list(network.parameters())
-    observations = torch.from_numpy(samples.observations)
     coefficients = Coefficients(args.clip, args.value_weight, args.entropy)
 
     def gradients(batch: np.ndarray, share: slice) -> tuple[tuple[Tensor, ...], np.ndarray]:
-        rows = batch[share]
-        outputs = network(observations.index_select(0, torch.from_numpy(rows)))
-        of_outputs, sums = loss_gradients(outputs, samples, rows, len(batch), coefficients)
+        chosen = samples.take(batch[share])
+        outputs = network(torch.from_numpy(chosen.observations))
+        of_outputs, sums = loss_gradients(outputs, chosen, len(batch), coefficients)
         return torch.autograd.grad(outputs, parameters, of_outputs), sums
 
     metrics = []
