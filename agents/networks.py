@@ -7,7 +7,13 @@ from torch import Tensor, nn
 
 from agents.bits import BitLinear
 
-__all__ = ["PolicyValueNet"]
+__all__ = ["PolicyValueNet", "multiplies_bfloat16"]
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether the processor has instructions for products of bfloat16; not known of all that have."""
+    known = getattr(torch.cpu, "_is_avx512_bf16_supported", None)  # since PyTorch 2.5
+    return known is not None and bool(known())
 
 
 class PolicyValueNet(nn.Module):

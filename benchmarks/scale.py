@@ -246,7 +246,7 @@ def page(report: Report) -> str:
         "## Training and width\n",
         f"Decisions per second of `train/ppo.py` on {max(report.threads)} threads, collection and learning "
         "together. The roofline is the network alone on the same rows: forward for the collection, "
-        "forward and backward for the learning.\n",
+        "forward and backward for the learning, in bfloat16 where training is.\n",
         learning_table(report) + "\n",
     ]
     return "\n".join(parts)

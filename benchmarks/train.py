@@ -4,8 +4,8 @@
 
 "roofline" is the time that the network alone takes for the same rows, measured in the same run: one forward
 pass per decision for the rollout, and a forward and backward pass for each minibatch. Its rows are the
-rollout's own, as int8 and in the order in which they lie there: choosing, shuffling and gathering,
-masks, losses and the optimiser are what is left out.
+rollout's own, as int8 and in the order in which they lie there, in the same shares and on the same threads:
+choosing, shuffling and gathering, masks, losses and the optimiser are what is left out.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def main(args: Args) -> None:
     )
     table = Table(
         title=f"train.ppo, {args.rules}, width {args.width} x {args.depth}, {args.epochs} epochs, "
-        f"{iteration.trainer.threads} threads",
+        f"{'bfloat16' if args.bfloat16 else 'float32'}, {iteration.trainer.threads} threads",
         title_justify="left",
     )
     for column in ("part", "seconds per iteration", "of it the network alone"):

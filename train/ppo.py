@@ -32,7 +32,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ import tyro
 from torch import Tensor, nn
 
 from agents import checkpoints
-from agents.networks import PolicyValueNet
+from agents.networks import PolicyValueNet, multiplies_bfloat16
 from agents.neural import NeuralAgent
 from agents.sampling import sample_actions
 from fivesthrees_env.batch import MatchBatch
@@ -89,8 +89,8 @@ class Args:
     """Units per hidden layer."""
     depth: int = 2
     """Hidden layers."""
-    bfloat16: bool = False
-    """Train with hidden layers in bfloat16; faster where the processor multiplies it."""
+    bfloat16: bool = field(default_factory=multiplies_bfloat16)
+    """Multiply hidden layers in bfloat16; default: where the processor does it (docs/precision.md)."""
     learning_rate: float = 1e-3
     """Step size of Adam at the start; it falls linearly to a twentieth."""
     gamma: float = 0.8
