@@ -13,13 +13,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fivesthrees_env.kernel.jit import jit
+from fivesthrees_env.kernel.jit import adder, jit, lowest_bit, non_zeros
 from fivesthrees_env.threads import next_block, run
 
 __all__ = ["BitLinear"]
 
-# Outputs that a thread takes at a time in the backward pass: no two threads write the same gradient.
-_COLUMNS = 128
+# Outputs that a thread takes at a time in the backward pass: no two threads write the same gradient, and the
+# sums of all inputs for so few outputs fit into a core's first cache.
+_LANES = 16
+_WORD = 64  # bits of a row that ``non_zeros`` looks at together
+
+_add_lanes = adder(_LANES)
 
 
 class BitLinear(nn.Module):
@@ -64,50 +68,55 @@ class _GatherSum(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor, Tensor]:
-        gradient = gradient.contiguous()
-        of_rows = torch.zeros(ctx.shape, dtype=gradient.dtype)
-        num_blocks = -(-gradient.shape[1] // _COLUMNS)
-        run(
-            _scatter_add,
-            torch.get_num_threads(),
-            num_blocks,
-            *ctx.set_bits,
-            gradient.numpy(),
-            of_rows.numpy(),
-        )
-        return None, of_rows, gradient.sum(0)
+        inputs, outputs = ctx.shape
+        missing = -outputs % _LANES
+        padded = functional.pad(gradient, (0, missing)) if missing else gradient.contiguous()
+        of_rows = torch.empty((inputs, outputs + missing), dtype=gradient.dtype)
+        num_blocks = of_rows.shape[1] // _LANES
+        run(_add_up, torch.get_num_threads(), num_blocks, *ctx.set_bits, padded.numpy(), of_rows.numpy())
+        return None, of_rows[:, :outputs], gradient.sum(0)
 
 
 def _set_bits(bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Columns of the set bits, row after row, and where each row's begin (one more than rows); both int32."""
     places = np.empty(bits.size, np.int32)
     ends = np.empty(len(bits) + 1, np.int32)
-    return places[: _find(bits, places, ends)], ends
+    return places[: _find(bits.reshape(-1), bits.shape[1], places, ends)], ends
 
 
 @jit
-def _find(bits, places, ends):
+def _find(bits, inputs, places, ends):
     count = 0
     ends[0] = 0
-    for i in range(bits.shape[0]):
-        for j in range(bits.shape[1]):  # written always and kept if the bit is set: nothing to predict
+    for i in range(len(ends) - 1):
+        begin = i * inputs
+        for word in range(0, inputs - _WORD + 1, _WORD):
+            left = non_zeros(bits, begin + word)
+            while left:
+                places[count] = word + np.int64(lowest_bit(left))
+                count += 1
+                left &= left - np.uint64(1)
+        for j in range(inputs - inputs % _WORD, inputs):  # written always and kept if the bit is set
             places[count] = j
-            count += bits[i, j] != 0
+            count += bits[begin + j] != 0
         ends[i + 1] = count
     return count
 
 
 @jit
-def _scatter_add(blocks, places, ends, gradient, of_rows):
+def _add_up(blocks, places, ends, gradient, of_rows):
     """Add each row of the gradient to the rows of its set bits, in the columns that this thread gets."""
+    inputs, width = of_rows.shape
+    terms = gradient.reshape(-1)
+    sums = np.empty(inputs * _LANES, gradient.dtype)
     block = next_block(blocks)
     while block >= 0:
-        first = block * _COLUMNS
-        last = min(first + _COLUMNS, gradient.shape[1])
-        for i in range(gradient.shape[0]):
-            given = gradient[i, first:last]
+        first = block * _LANES
+        sums[:] = 0.0
+        for i in range(len(ends) - 1):
             for k in range(ends[i], ends[i + 1]):
-                row = of_rows[places[k], first:last]
-                for column in range(last - first):
-                    row[column] += given[column]
+                _add_lanes(sums, np.int64(places[k]) * _LANES, terms, i * width + first)
+        for row in range(inputs):
+            for lane in range(_LANES):
+                of_rows[row, first + lane] = sums[row * _LANES + lane]
         block = next_block(blocks)

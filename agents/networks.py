@@ -7,7 +7,13 @@ from torch import Tensor, nn
 
 from agents.bits import BitLinear
 
-__all__ = ["PolicyValueNet"]
+__all__ = ["PolicyValueNet", "multiplies_bfloat16"]
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether the processor has instructions for products of bfloat16; not known of all that have."""
+    known = getattr(torch.cpu, "_is_avx512_bf16_supported", None)  # since PyTorch 2.5
+    return known is not None and bool(known())
 
 
 class PolicyValueNet(nn.Module):
@@ -37,7 +43,7 @@ class PolicyValueNet(nn.Module):
         layers: list[nn.Module] = []
         for i in range(depth):
             layer = BitLinear(observation_size, width) if i == 0 else nn.Linear(width, width)
-            layers += [_orthogonal(layer, 2**0.5), nn.ReLU()]
+            layers += [_orthogonal(layer, 2**0.5), nn.ReLU(inplace=True)]
         self.body = nn.Sequential(*layers)
         self.policy = _orthogonal(nn.Linear(width, num_actions), 0.01)
         self.value = _orthogonal(nn.Linear(width, 1), 1.0)

@@ -83,7 +83,11 @@ class NeuralAgent:
         with torch.inference_mode():
             logits = self.network(torch.from_numpy(observations))[0].numpy()
         masks = action_masks(views)
-        return best_actions(logits, masks) if self.greedy else sample_actions(logits, masks, rng)[0]
+        return (
+            best_actions(logits, masks)
+            if self.greedy
+            else sample_actions(logits, masks, rng.random(len(views)))[0]
+        )
 
 
 def _shape(rules: Rules, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any]) -> dict[str, int]:

@@ -28,14 +28,14 @@ def best_actions(logits: np.ndarray, masks: np.ndarray) -> np.ndarray:
 
 
 def sample_actions(
-    logits: np.ndarray, masks: np.ndarray, rng: np.random.Generator
+    logits: np.ndarray, masks: np.ndarray, uniforms: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw from the softmax over the legal actions.
 
     Args:
         logits: (N, actions) float32.
         masks: (N, actions) int8, at least one 1 in every row.
-        rng: the source of chance: one number per row.
+        uniforms: (N,) float64, the chance: uniform in [0, 1).
 
     Returns:
         Actions (N,) int64 and their log-probabilities (N,) float32.
@@ -46,7 +46,7 @@ def sample_actions(
     """
     actions = np.empty(len(logits), np.int64)
     log_probs = np.empty(len(logits), np.float32)
-    _check(_sample(logits, masks, rng.random(len(logits)), actions, log_probs))
+    _check(_sample(logits, masks, uniforms, actions, log_probs))
     return actions, log_probs
 
 

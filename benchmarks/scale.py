@@ -75,6 +75,7 @@ class Learning:
     width: int
     decisions_per_second: float
     roofline: float
+    precision: str = "float32"
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,8 @@ def learning_of(width: int, args: Args) -> Learning:
     collect, update, forward, backward = timed(
         args.train_repeats, it.collect, it.update, it.forward, it.backward
     )
-    return Learning(width, it.decisions / (collect + update), it.decisions / (forward + backward))
+    precision = "bfloat16" if training.bfloat16 else "float32"
+    return Learning(width, it.decisions / (collect + update), it.decisions / (forward + backward), precision)
 
 
 def memory_of(rules: str) -> dict[str, int]:
@@ -221,10 +223,11 @@ def learning_table(report: Report) -> str:
             three_digits(row.decisions_per_second),
             three_digits(row.roofline),
             f"{row.decisions_per_second / row.roofline:.0%}",
+            row.precision,
         )
         for row in report.learning
     ]
-    return markdown_table(("width", "decisions/s", "roofline", "reached"), rows, range(4))
+    return markdown_table(("width", "decisions/s", "roofline", "reached", "precision"), rows, range(4))
 
 
 def page(report: Report) -> str:

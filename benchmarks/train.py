@@ -4,15 +4,17 @@
 
 "roofline" is the time that the network alone takes for the same rows, measured in the same run: one forward
 pass per decision for the rollout, and a forward and backward pass for each minibatch. Its rows are the
-rollout's own, as int8 and in the order in which they lie there: choosing, shuffling and gathering,
-masks, losses and the optimiser are what is left out.
+rollout's own, as int8 and in the order in which they lie there, in the same shares and on the same threads:
+choosing, shuffling and gathering, masks, losses and the optimiser are what is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
+import numpy as np
 import torch
 import tyro
 from rich.console import Console
@@ -20,7 +22,18 @@ from rich.table import Table
 from torch import Tensor
 
 from benchmarks.clock import timed
-from train.ppo import Args, Rollout, Trainer, collect, minibatches, update
+from train.ppo import (
+    LEARNED_SHARE,
+    PLAYED_SHARE,
+    Args,
+    Rollout,
+    Trainer,
+    collect,
+    minibatches,
+    samples_of,
+    update,
+)
+from train.shares import in_shares, single_threaded
 
 REPEATS = 9
 
@@ -33,41 +46,55 @@ class Iteration:
     """An iteration of training, and the parts of it that are timed alone."""
 
     def __init__(self, args: Args) -> None:
-        torch.set_num_threads(args.threads or torch.get_num_threads())
         self.args = args
         self.trainer = Trainer(args)
         self.rollout = Rollout(self.trainer.batch, args.steps)
         self.collect()
-        self.gradient_steps = sum(1 for _ in self.minibatches())
+        self.gradient_steps = sum(1 for _ in self.minibatches(samples_of(self.rollout, args)[1]))
 
     @property
     def decisions(self) -> int:
         return self.rollout.actions.size
 
-    def minibatches(self):
-        return minibatches(self.rollout, self.args, self.trainer.rng)
+    def minibatches(self, usable: np.ndarray) -> Iterator[np.ndarray]:
+        return minibatches(usable, self.args, self.trainer.rng)
 
     def collect(self) -> None:
-        collect(self.rollout, self.trainer.batch, self.trainer.network, self.trainer.rng)
+        it = self.trainer
+        collect(self.rollout, it.batch, it.network, it.rng, it.threads)
 
     def update(self) -> None:
-        update(self.trainer.network, self.trainer.optimizer, self.minibatches(), self.args)
+        it = self.trainer
+        samples, usable = samples_of(self.rollout, self.args)
+        update(it.network, it.optimizer, samples, self.minibatches(usable), self.args, it.threads)
 
+    @single_threaded()
     def forward(self, inputs: Callable[[Tensor], Tensor] = as_they_are) -> None:
         """The network's part of the rollout."""
-        with torch.inference_mode():
-            for rows in torch.from_numpy(self.rollout.observations[: self.args.steps]):
-                self.trainer.network(inputs(rows))
 
+        def of_share(rows: Tensor, share: slice) -> None:
+            with torch.inference_mode():
+                self.trainer.network(inputs(rows[share]))
+
+        for rows in torch.from_numpy(self.rollout.observations[: self.args.steps]):
+            in_shares(partial(of_share, rows), len(rows), PLAYED_SHARE, self.trainer.threads)
+
+    @single_threaded()
     def backward(self, inputs: Callable[[Tensor], Tensor] = as_they_are) -> None:
         """The network's part of the update."""
+        network = self.trainer.network
+        parameters = list(network.parameters())
+
+        def of_share(rows: Tensor, share: slice) -> None:
+            outputs = network(inputs(rows[share]))
+            torch.autograd.grad(outputs, parameters, [torch.ones_like(output) for output in outputs])
+
         rows = torch.from_numpy(self.rollout.observations).flatten(0, 1)
         size = min(self.args.minibatch, self.decisions)
         batches = rows.split(size)[: self.decisions // size]
         for k in range(self.gradient_steps):
-            logits, values = self.trainer.network(inputs(batches[k % len(batches)]))
-            (logits.sum() + values.sum()).backward()
-        self.trainer.optimizer.zero_grad()
+            batch = batches[k % len(batches)]
+            in_shares(partial(of_share, batch), size, LEARNED_SHARE, self.trainer.threads)
 
     def dense(self) -> None:
         """Both, but with a first layer that multiplies by all bits, as floats."""
@@ -82,7 +109,7 @@ def main(args: Args) -> None:
     )
     table = Table(
         title=f"train.ppo, {args.rules}, width {args.width} x {args.depth}, {args.epochs} epochs, "
-        f"{torch.get_num_threads()} threads",
+        f"{'bfloat16' if args.bfloat16 else 'float32'}, {iteration.trainer.threads} threads",
         title_justify="left",
     )
     for column in ("part", "seconds per iteration", "of it the network alone"):

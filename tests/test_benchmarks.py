@@ -21,14 +21,14 @@ from benchmarks.scale import Learning, Report, Speed
 from benchmarks.train import Iteration
 from fivesthrees_env.batch import MatchBatch
 from train.ppo import Args as Training
-from train.ppo import minibatches
+from train.ppo import minibatches, samples_of
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(autouse=True)
 def torch_threads() -> Iterator[None]:
-    """Benchmarks set PyTorch's number of threads."""
+    """Whatever a benchmark does to PyTorch's number of threads."""
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
@@ -97,7 +97,8 @@ def test_the_roofline_is_the_network_on_the_rows_of_the_rollout(minibatch: int) 
 
     seen.clear()
     iteration.backward()
-    batches = list(minibatches(iteration.rollout, args, np.random.default_rng(0)))
+    usable = samples_of(iteration.rollout, args)[1]
+    batches = list(minibatches(usable, args, np.random.default_rng(0)))
     assert len(seen) == len(batches)
     assert torch.equal(seen[0], rows[: min(minibatch, len(rows))])
     assert {bits.dtype for bits in seen} == {torch.int8}
@@ -117,7 +118,7 @@ def test_the_roofline_is_the_network_on_the_rows_of_the_rollout(minibatch: int) 
 def made() -> Report:
     """Three sizes on one, two and four threads; two widths."""
     speeds = tuple(Speed(n, t, 1e5 * n**0.5 * t**0.9) for n in (1, 1024, 65_536) for t in (1, 2, 4))
-    learning = (Learning(64, 150_000.0, 200_000.0), Learning(1024, 9_000.0, 10_000.0))
+    learning = (Learning(64, 150_000.0, 200_000.0), Learning(1024, 9_000.0, 10_000.0, "bfloat16"))
     machine = {"cpu": "Zilog Z80", "cores": 4, "system": "CP/M", "python": "3.11"}
     memory = {"match": 2464, "observation": 366}
     return Report(machine, "2026-01-02", "fives_and_threes-4p", memory, speeds, learning)
@@ -127,8 +128,8 @@ def test_the_page_tells_all_that_was_measured(made: Report) -> None:
     lines = scale.page(made).splitlines()
     assert "| matches | 1 thread | 2 threads | 1 → 2 | 4 threads | 1 → 4 |" in lines
     assert "| 1,024 | 3.2 M | 5.97 M | 1.87× | 11.1 M | 3.48× |" in lines
-    assert "| 64 × 2 | 150,000 | 200,000 | 75% |" in lines
-    assert "| 1,024 × 2 | 9,000 | 10,000 | 90% |" in lines
+    assert "| 64 × 2 | 150,000 | 200,000 | 75% | float32 |" in lines
+    assert "| 1,024 × 2 | 9,000 | 10,000 | 90% | bfloat16 |" in lines
     assert "| together | 2,830 |" in lines
     assert any(line.startswith("65,536 matches take 185 MB.") for line in lines)
     assert any(line.startswith("On Zilog Z80 (4 cores), CP/M, Python 3.11, 2026-01-02.") for line in lines)

@@ -485,7 +485,7 @@ def test_extreme_logits_never_give_an_illegal_action(
     best = best_actions(logits, masks)
     assert masks[rows, best].all()
     assert (logits[rows, best] == np.where(masks == 1, logits, -np.inf).max(1)).all()
-    drawn, log_probs = sample_actions(logits, masks, RNG(seed))
+    drawn, log_probs = sample_actions(logits, masks, RNG(seed).random(len(logits)))
     assert masks[rows, drawn].all()
     assert (log_probs <= 0).all()
     assert np.isfinite(log_probs).all()
@@ -496,7 +496,7 @@ def test_log_probabilities_are_those_of_the_masked_softmax() -> None:
     logits = (3 * rng.normal(size=(200, 57))).astype(np.float32)
     masks = (rng.random((200, 57)) < 0.2).astype(np.int8)
     masks[:, 3] = 1
-    actions, log_probs = sample_actions(logits, masks, rng)
+    actions, log_probs = sample_actions(logits, masks, rng.random(200))
     masked = torch.from_numpy(np.where(masks == 1, logits, -np.inf))
     wanted = torch.log_softmax(masked, 1).numpy()[np.arange(200), actions]
     np.testing.assert_allclose(log_probs, wanted, atol=1e-5)
@@ -507,12 +507,12 @@ def test_impossible_actions_may_be_anything() -> None:
     logits = np.array([[np.nan, 1.0, np.inf, 2.0, -np.inf]], np.float32)
     masks = np.array([[0, 1, 0, 1, 0]], np.int8)
     assert best_actions(logits, masks).tolist() == [3]
-    assert sample_actions(logits, masks, RNG(0))[0][0] in (1, 3)
+    assert sample_actions(logits, masks, np.zeros(1))[0][0] in (1, 3)
 
 
 def test_minus_infinity_is_never_drawn_beside_a_finite_logit() -> None:
     logits = np.tile(np.array([-np.inf, 0.0, -np.inf], np.float32), (500, 1))
-    actions, log_probs = sample_actions(logits, np.ones((500, 3), np.int8), RNG(0))
+    actions, log_probs = sample_actions(logits, np.ones((500, 3), np.int8), RNG(0).random(500))
     assert (actions == 1).all()
     assert (log_probs == 0).all()
 
@@ -523,20 +523,20 @@ def test_a_logit_that_is_no_number_raises_and_names_the_row(greedy: bool, place:
     logits, masks = np.zeros((4, 3), np.float32), np.ones((4, 3), np.int8)
     logits[2, place] = np.nan
     with pytest.raises(ValueError, match="row 2 gives no choice"):
-        best_actions(logits, masks) if greedy else sample_actions(logits, masks, RNG(0))
+        best_actions(logits, masks) if greedy else sample_actions(logits, masks, np.zeros(len(logits)))
 
 
 @pytest.mark.parametrize("row", [[np.inf, 0.0], [np.inf, np.inf], [-np.inf, -np.inf]])
 def test_logits_that_make_no_distribution_raise(row: list[float]) -> None:
     with pytest.raises(ValueError, match="row 0 gives no choice"):
-        sample_actions(np.array([row], np.float32), np.ones((1, 2), np.int8), RNG(0))
+        sample_actions(np.array([row], np.float32), np.ones((1, 2), np.int8), np.zeros(1))
 
 
 @pytest.mark.parametrize("greedy", [True, False])
 def test_a_row_without_a_legal_action_raises(greedy: bool) -> None:
     logits, masks = np.zeros((2, 3), np.float32), np.array([[0, 1, 0], [0, 0, 0]], np.int8)
     with pytest.raises(ValueError, match="row 1 gives no choice"):
-        best_actions(logits, masks) if greedy else sample_actions(logits, masks, RNG(0))
+        best_actions(logits, masks) if greedy else sample_actions(logits, masks, np.zeros(len(logits)))
 
 
 @pytest.mark.parametrize("greedy", [True, False])

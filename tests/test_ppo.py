@@ -205,6 +205,15 @@ def test_the_same_seed_gives_the_same_weights_and_another_others(tmp_path: Path)
     assert weights_of(tmp_path / "first") != weights_of(tmp_path / "other")
 
 
+@pytest.mark.parametrize("bfloat16", [False, True])
+def test_the_number_of_threads_does_not_change_what_is_learned(tmp_path: Path, bfloat16: bool) -> None:
+    """Three shares of a step's matches, two and a bit of a minibatch."""
+    for threads in (1, 2, 3):
+        args = tiny(tmp_path / str(threads), threads=threads, bfloat16=bfloat16, num_matches=600, steps=8)
+        main(replace(args, minibatch=1100, decisions=2 * 4800))
+    assert weights_of(tmp_path / "1") == weights_of(tmp_path / "2") == weights_of(tmp_path / "3")
+
+
 def test_checkpoints_and_curve_points_do_not_change_what_is_learned(tmp_path: Path) -> None:
     main(tiny(tmp_path / "rarely", checkpoint_seconds=1e9))
     main(tiny(tmp_path / "always", checkpoint_seconds=0.0))

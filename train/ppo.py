@@ -27,11 +27,13 @@ decision per match and step, by whichever seat is to move.
 
 from __future__ import annotations
 
+import copy
 import math
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,7 @@ import tyro
 from torch import Tensor, nn
 
 from agents import checkpoints
-from agents.networks import PolicyValueNet
+from agents.networks import PolicyValueNet, multiplies_bfloat16
 from agents.neural import NeuralAgent
 from agents.sampling import sample_actions
 from fivesthrees_env.batch import MatchBatch
@@ -50,10 +52,14 @@ from fivesthrees_env.rewards import margins
 from fivesthrees_env.rules import Rules, RulesError
 from train.advantages import seat_advantages
 from train.evaluate import CURVE_SEED, duplicate_rounds
+from train.losses import METRICS, Coefficients, Samples, loss_gradients, metrics_of
 from train.monitor import Monitor, StopRequest, every
 from train.report import python, report
+from train.shares import in_shares, single_threaded
 
 TRAINER_FILE = "trainer.safetensors"
+#: Rows that a thread takes at a time, of a step's matches and of a minibatch.
+PLAYED_SHARE, LEARNED_SHARE = 256, 512
 _SUMMARY = "Self-play PPO: one network plays all seats and learns from all of them."
 
 
@@ -66,7 +72,7 @@ class Args:
     minutes: float | None = None
     """Time to train, over all resumed parts of the run together; default 3, or what the run had."""
     decisions: int | None = None
-    """Train for this many decisions instead: with the same seed and threads, reproducible."""
+    """Train for this many decisions instead: with the same seed, reproducible."""
     seed: int = 1
     """Seeds the deals, the network and every draw."""
     run: Path | None = None
@@ -74,7 +80,7 @@ class Args:
     resume: bool = False
     """Go on with the run in that folder, from its last checkpoint."""
     threads: int = 0
-    """CPU threads of PyTorch; 0: all cores."""
+    """CPU threads; 0: all cores. The same seed gives the same run on any number of them."""
     num_matches: int = 512
     """Matches played side by side."""
     steps: int = 128
@@ -83,8 +89,8 @@ class Args:
     """Units per hidden layer."""
     depth: int = 2
     """Hidden layers."""
-    bfloat16: bool = False
-    """Train with hidden layers in bfloat16; faster where the processor multiplies it."""
+    bfloat16: bool = field(default_factory=multiplies_bfloat16)
+    """Multiply hidden layers in bfloat16; default: where the processor does it (docs/precision.md)."""
     learning_rate: float = 1e-3
     """Step size of Adam at the start; it falls linearly to a twentieth."""
     gamma: float = 0.8
@@ -192,26 +198,33 @@ class Rollout:
         return rewards.astype(np.float32)
 
 
-def collect(rollout: Rollout, batch: MatchBatch, network: PolicyValueNet, rng: np.random.Generator) -> None:
+@single_threaded()
+def collect(
+    rollout: Rollout, batch: MatchBatch, network: PolicyValueNet, rng: np.random.Generator, threads: int = 1
+) -> None:
     """Play T decisions in every match with the network in all seats."""
-    steps = len(rollout.actions)
+    uniforms = rng.random(rollout.actions.shape)
+
+    def decide(t: int, share: slice) -> None:
+        with torch.inference_mode():
+            logits, values = network(torch.from_numpy(rollout.observations[t, share]))
+        actions, log_probs = sample_actions(logits.numpy(), rollout.masks[t, share], uniforms[t, share])
+        rollout.actions[t, share], rollout.log_probs[t, share] = actions, log_probs
+        rollout.values[t, share] = values.numpy()
+
     rollout.observations[0] = batch.observations
     rollout.masks[0] = batch.action_masks
-    with torch.inference_mode():
-        for t in range(steps):
-            rollout.seats[t] = batch.seats
-            logits, values = network(torch.from_numpy(rollout.observations[t]))
-            actions, log_probs = sample_actions(logits.numpy(), rollout.masks[t], rng)
-            batch.bind(rollout.observations[t + 1], rollout.masks[t + 1])
-            batch.step(actions)
-            rollout.actions[t], rollout.log_probs[t] = actions, log_probs
-            rollout.values[t] = values.numpy()
-            rollout.points[t] = batch.rewards
-            rollout.winners[t], rollout.dones[t] = batch.winners, batch.dones
+    for t in range(len(rollout.actions)):
+        rollout.seats[t] = batch.seats
+        in_shares(partial(decide, t), batch.num_matches, PLAYED_SHARE, threads)
+        batch.bind(rollout.observations[t + 1], rollout.masks[t + 1])
+        batch.step(rollout.actions[t])
+        rollout.points[t] = batch.rewards
+        rollout.winners[t], rollout.dones[t] = batch.winners, batch.dones
 
 
-def minibatches(rollout: Rollout, args: Args, rng: np.random.Generator) -> Iterator[tuple[Tensor, ...]]:
-    """Shuffled minibatches: observations, masks, actions, old log-probabilities, advantages, returns."""
+def samples_of(rollout: Rollout, args: Args) -> tuple[Samples, np.ndarray]:
+    """What a rollout is learned from, all its decisions, and which of them can be learned from."""
     advantages, usable = seat_advantages(
         rollout.rewards(args),
         rollout.values,
@@ -227,56 +240,58 @@ def minibatches(rollout: Rollout, args: Args, rng: np.random.Generator) -> Itera
     returns = advantages + rollout.values
     scale = advantages.reshape(-1)[kept]
     advantages = (advantages - scale.mean()) / (scale.std() + 1e-8)
-    steps = len(rollout.actions)
-    columns = [
-        torch.from_numpy(array).flatten(0, 1)
-        for array in (
-            rollout.observations[:steps],
-            rollout.masks[:steps],
-            rollout.actions,
-            rollout.log_probs,
-            advantages,
-            returns,
-        )
-    ]
-    size = min(args.minibatch, len(kept))
+    steps, n = rollout.actions.shape
+    columns = (
+        rollout.observations[:steps],
+        rollout.masks[:steps],
+        rollout.actions,
+        rollout.log_probs,
+        advantages,
+        returns,
+    )
+    return Samples(*(column.reshape(steps * n, *column.shape[2:]) for column in columns)), kept
+
+
+def minibatches(usable: np.ndarray, args: Args, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Shuffled minibatches: which samples are in them."""
+    size = min(args.minibatch, len(usable))
     for _ in range(args.epochs):
-        order = torch.from_numpy(rng.permutation(kept))
+        order = rng.permutation(usable)
         for start in range(0, len(order) - size + 1, size):
-            chosen = order[start : start + size]
-            yield tuple(column.index_select(0, chosen) for column in columns)
+            yield order[start : start + size]
 
 
+@single_threaded()
 def update(
     network: PolicyValueNet,
     optimizer: torch.optim.Optimizer,
-    batches: Iterator[tuple[Tensor, ...]],
+    samples: Samples,
+    batches: Iterator[np.ndarray],
     args: Args,
+    threads: int = 1,
 ) -> dict[str, float]:
     """One PPO update; returns the mean metrics of its gradient steps."""
-    rows = []
-    for observations, masks, actions, old_log_probs, advantages, returns in batches:
-        logits, values = network(observations)
-        logits = logits.masked_fill(masks == 0, -1e9)
-        log_probs = torch.log_softmax(logits, -1)
-        entropy = -(torch.softmax(logits, -1) * log_probs).sum(-1).mean()  # exp is slow on what is masked
-        log_ratio = log_probs.gather(1, actions[:, None]).squeeze(1) - old_log_probs
-        ratio = log_ratio.exp()
-        clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
-        policy_loss = -torch.min(ratio * advantages, clipped * advantages).mean()
-        value_loss = 0.5 * (values - returns).square().mean()
-        loss = policy_loss + args.value_weight * value_loss - args.entropy * entropy
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(network.parameters(), args.max_grad_norm)
+    parameters = list(network.parameters())
+    coefficients = Coefficients(args.clip, args.value_weight, args.entropy)
+
+    def gradients(batch: np.ndarray, share: slice) -> tuple[tuple[Tensor, ...], np.ndarray]:
+        chosen = samples.take(batch[share])
+        outputs = network(torch.from_numpy(chosen.observations))
+        of_outputs, sums = loss_gradients(outputs, chosen, len(batch), coefficients)
+        return torch.autograd.grad(outputs, parameters, of_outputs), sums
+
+    metrics = []
+    for batch in batches:
+        of_shares = in_shares(partial(gradients, batch), len(batch), LEARNED_SHARE, threads)
+        grads, sums = zip(*of_shares, strict=True)
+        for parameter, gradient, *others in zip(parameters, *grads, strict=True):
+            parameter.grad = gradient
+            for other in others:
+                gradient.add_(other)
+        nn.utils.clip_grad_norm_(parameters, args.max_grad_norm)
         optimizer.step()
-        with torch.no_grad():
-            kl = ((ratio - 1) - log_ratio).mean()
-            outside = ((ratio - 1).abs() > args.clip).float().mean()
-            unexplained = (returns - values).var() / returns.var().clamp(min=1e-8)
-            rows.append(torch.stack([policy_loss, value_loss, entropy, kl, outside, 1 - unexplained]))
-    names = ("policy loss", "value loss", "entropy", "approx KL", "clip fraction", "explained variance")
-    return dict(zip(names, torch.stack(rows).mean(0).tolist(), strict=True))
+        metrics.append(metrics_of(np.sum(sums, axis=0), len(batch)))
+    return dict(zip(METRICS, np.mean(metrics, 0).tolist(), strict=True))
 
 
 class Trainer:
@@ -289,7 +304,10 @@ class Trainer:
         self.rng = np.random.default_rng(args.seed)
         # Far below the evaluation seeds: no deal is ever trained on and measured with.
         first_deal = args.seed % 2**16 * 2**20
-        self.batch = MatchBatch(args.num_matches, self.rules, first_deal, skip_forced=True)
+        self.threads = args.threads or torch.get_num_threads()
+        self.batch = MatchBatch(
+            args.num_matches, self.rules, first_deal, skip_forced=True, num_threads=self.threads
+        )
         self.network = PolicyValueNet(self.batch.layout.size, self.rules.num_actions, args.width, args.depth)
         self.network.in_bfloat16 = args.bfloat16
         self.optimizer = torch.optim.Adam(self.network.parameters(), args.learning_rate, eps=1e-5, fused=True)
@@ -316,9 +334,10 @@ class Trainer:
         rate = self.args.learning_rate * max(1 - self.progress, 0.05)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        collect(rollout, self.batch, self.network, self.rng)
-        batches = minibatches(rollout, self.args, self.rng)
-        metrics = update(self.network, self.optimizer, batches, self.args)
+        collect(rollout, self.batch, self.network, self.rng, self.threads)
+        samples, usable = samples_of(rollout, self.args)
+        batches = minibatches(usable, self.args, self.rng)
+        metrics = update(self.network, self.optimizer, samples, batches, self.args, self.threads)
         seconds = time.perf_counter() - started
         self.decisions += rollout.actions.size
         self.seconds += seconds
@@ -415,8 +434,11 @@ def warm_up(trainer: Trainer) -> None:
     batch = MatchBatch(8, trainer.rules, 0, skip_forced=True)
     rollout = Rollout(batch, 8 * trainer.rules.num_players)
     rng = np.random.default_rng(0)
-    collect(rollout, batch, trainer.network, rng)
-    next(minibatches(rollout, trainer.args, rng))
+    collect(rollout, batch, trainer.network, rng, trainer.threads)
+    samples, usable = samples_of(rollout, trainer.args)
+    network = copy.deepcopy(trainer.network)
+    optimizer = torch.optim.Adam(network.parameters(), fused=True)
+    update(network, optimizer, samples, iter([usable]), trainer.args, trainer.threads)
     measure(trainer, deals=1)
 
 

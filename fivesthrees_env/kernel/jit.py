@@ -181,6 +181,46 @@ def positives(count: int) -> Any:
 
 
 @_intrinsic
+def non_zeros(typingctx: Any, row: Any, start: Any) -> Any:
+    """Which of ``row[start : start + 64]`` (int8) are not zero: a uint64, the first one lowest."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        whole = ir.VectorType(ir.IntType(8), 64)
+        source = builder.bitcast(builder.gep(array.data, [args[1]]), whole.as_pointer())
+        flags = builder.icmp_signed("!=", builder.load(source, align=1), ir.Constant(whole, None))
+        return builder.bitcast(flags, ir.IntType(64))
+
+    return types.uint64(row, types.int64), codegen
+
+
+def adder(lanes: int) -> Any:
+    """An intrinsic: ``sums[i : i + lanes] += terms[j : j + lanes]`` as one vector of floats.
+
+    A loop would first rule out that they overlap.
+    """
+
+    @_intrinsic
+    def add_lanes(typingctx: Any, sums: Any, i: Any, terms: Any, j: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            whole = ir.VectorType(context.get_value_type(signature.args[0].dtype), lanes)
+
+            def vector(array: int, index: int) -> Any:
+                data = context.make_array(signature.args[array])(context, builder, args[array]).data
+                return builder.bitcast(builder.gep(data, [args[index]]), whole.as_pointer())
+
+            target, source = vector(0, 1), vector(2, 3)
+            size = signature.args[0].dtype.bitwidth // 8
+            added = builder.fadd(builder.load(target, align=size), builder.load(source, align=size))
+            builder.store(added, target, align=size)
+            return context.get_dummy_value()
+
+        return types.void(sums, types.int64, terms, types.int64), codegen
+
+    return add_lanes
+
+
+@_intrinsic
 def count_bits(typingctx: Any, mask: Any) -> Any:
     """Number of set bits of a uint64."""
 
