@@ -171,8 +171,10 @@ def memory_of(rules: str) -> dict[str, int]:
         "observation": batch.observations.nbytes,
         "mask": batch.action_masks.nbytes,
     }
-    all_arrays = sum(array.nbytes for array in vars(batch).values() if isinstance(array, np.ndarray))
-    return memory | {"rewards, seats, dones, winners": all_arrays - sum(memory.values())}
+    arrays = {id(array): array for array in vars(batch).values() if isinstance(array, np.ndarray)}
+    del arrays[id(batch.layout.places)]  # where the rules are not compiled in
+    all_arrays = sum(array.nbytes for array in arrays.values())
+    return memory | {"rewards, seats, dones, winners, what is legal": all_arrays - sum(memory.values())}
 
 
 def measure(args: Args, console: Console) -> Report:

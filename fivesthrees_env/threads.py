@@ -15,6 +15,7 @@ much of that:
 
 from __future__ import annotations
 
+import atexit
 import operator
 import os
 import threading
@@ -186,13 +187,14 @@ class _Team:
         shared: (3,) int64, see above.
         job: the running call's, and for a moment the last one's.
         running: whether there is a call.
+        over: whether the helpers are to end.
     """
 
     def __init__(self) -> None:
         self.free = threading.Lock()
         self.shared = np.zeros(3, np.int64)
         self.job: _Job | None = None
-        self.running = False
+        self.running, self.over = False, False
         self._helpers: list[_Helper] = []
         self._num_jobs = 0
         self._most_helpers = max((os.cpu_count() or 1) - 1, 1)
@@ -218,6 +220,13 @@ class _Team:
         for helper in job.helpers:
             if helper.error is not None:
                 raise helper.error
+
+    def end(self) -> None:
+        """Let the helpers end, and wait for it."""
+        self.over = True
+        for helper in self._helpers:
+            helper.wake.set()
+            helper.thread.join()
 
     def rest(self) -> None:
         """Between calls that do not follow closely: keep no array of the last one."""
@@ -263,16 +272,17 @@ class _Helper:
         self.asleep = False
         self.wake = threading.Event()
         self.error: BaseException | None = None
-        threading.Thread(target=self._live, name=f"fivesthrees-{index}", daemon=True).start()
+        self.thread = threading.Thread(target=self._live, name=f"fivesthrees-{index}", daemon=True)
+        self.thread.start()
 
     def _live(self) -> None:
         own = _own(_HELPER + self.index)
-        while True:
+        while not self.team.over:
             if own[_INSIDE] or _look_out(self.team.shared, own):
                 self._work(own)
             else:
                 self.asleep = True
-                if not self._may_come(own):
+                if not (self._may_come(own) or self.team.over):
                     self.team.rest()
                     self.wake.wait()
                 self.wake.clear()
@@ -305,6 +315,13 @@ _nobody = np.zeros(3, np.int64)
 @cache
 def _team() -> _Team:
     return _Team()
+
+
+@atexit.register
+def _end() -> None:
+    """A thread that Python finds running when it shuts down would be torn out of compiled code."""
+    if _team.cache_info().currsize:
+        _team().end()
 
 
 if hasattr(os, "register_at_fork"):  # a forked process inherits the team, but none of its threads

@@ -320,3 +320,22 @@ def test_helpers_keep_no_array_of_a_call_that_is_long_over() -> None:
     while kept() is not None and time.monotonic() < deadline:
         time.sleep(0.01)
     assert kept() is None
+
+
+EXITS = """
+    import numpy as np
+    from fivesthrees_env.batch import MatchBatch
+
+    batch, rng = MatchBatch(1000, "mini-3", seed=0, num_threads=2), np.random.default_rng(0)
+    for _ in range(20):
+        batch.step(batch.random_actions(rng))
+"""
+
+
+@pytest.mark.parametrize("ending", ["", "raise SystemExit(0)", "import time; time.sleep(0.05)"])
+def test_python_ends_whatever_the_helpers_do(ending: str) -> None:
+    """Looking out for the next call, or asleep."""
+    for _ in range(3):
+        command = [sys.executable, "-c", f"{textwrap.dedent(EXITS)}\n{ending}\n"]
+        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        assert (ended.returncode, ended.stderr) == (0, "")

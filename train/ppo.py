@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 import torch
 import tyro
-from torch import Tensor, nn
+from torch import Tensor
 
 from agents import checkpoints
 from agents.networks import PolicyValueNet, multiplies_bfloat16
@@ -50,6 +50,7 @@ from fivesthrees_env.batch import MatchBatch
 from fivesthrees_env.opponents import GreedyAgent
 from fivesthrees_env.rewards import margins
 from fivesthrees_env.rules import Rules, RulesError
+from train.adam import SharedAdam
 from train.advantages import seat_advantages
 from train.evaluate import CURVE_SEED, duplicate_rounds
 from train.losses import METRICS, Coefficients, Samples, loss_gradients, metrics_of
@@ -264,7 +265,7 @@ def minibatches(usable: np.ndarray, args: Args, rng: np.random.Generator) -> Ite
 @single_threaded()
 def update(
     network: PolicyValueNet,
-    optimizer: torch.optim.Optimizer,
+    optimizer: SharedAdam,
     samples: Samples,
     batches: Iterator[np.ndarray],
     args: Args,
@@ -284,12 +285,7 @@ def update(
     for batch in batches:
         of_shares = in_shares(partial(gradients, batch), len(batch), LEARNED_SHARE, threads)
         grads, sums = zip(*of_shares, strict=True)
-        for parameter, gradient, *others in zip(parameters, *grads, strict=True):
-            parameter.grad = gradient
-            for other in others:
-                gradient.add_(other)
-        nn.utils.clip_grad_norm_(parameters, args.max_grad_norm)
-        optimizer.step()
+        optimizer.step_by(grads, args.max_grad_norm, threads)
         metrics.append(metrics_of(np.sum(sums, axis=0), len(batch)))
     return dict(zip(METRICS, np.mean(metrics, 0).tolist(), strict=True))
 
@@ -310,7 +306,7 @@ class Trainer:
         )
         self.network = PolicyValueNet(self.batch.layout.size, self.rules.num_actions, args.width, args.depth)
         self.network.in_bfloat16 = args.bfloat16
-        self.optimizer = torch.optim.Adam(self.network.parameters(), args.learning_rate, eps=1e-5, fused=True)
+        self.optimizer = SharedAdam(list(self.network.parameters()), args.learning_rate, eps=1e-5)
         self.decisions = 0
         self.seconds = 0.0
 
@@ -437,7 +433,7 @@ def warm_up(trainer: Trainer) -> None:
     collect(rollout, batch, trainer.network, rng, trainer.threads)
     samples, usable = samples_of(rollout, trainer.args)
     network = copy.deepcopy(trainer.network)
-    optimizer = torch.optim.Adam(network.parameters(), fused=True)
+    optimizer = SharedAdam(list(network.parameters()), trainer.args.learning_rate, eps=1e-5)
     update(network, optimizer, samples, iter([usable]), trainer.args, trainer.threads)
     measure(trainer, deals=1)
 
