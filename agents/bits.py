@@ -42,13 +42,16 @@ class BitLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(outputs))
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """The layer's outputs (N, outputs), in the dtype of its weights.
+        """The layer's outputs (..., outputs), in the dtype of its weights.
 
         Raises:
             ValueError: if the inputs are not of its width.
         """
         if inputs.shape[-1] != len(self.weight):
             raise ValueError(f"inputs: {inputs.shape[-1]} columns given; allowed: {len(self.weight)}")
+        if inputs.ndim != 2:
+            outputs = self(inputs.reshape(-1, len(self.weight)))
+            return outputs.reshape(*inputs.shape[:-1], outputs.shape[-1])
         if inputs.dtype == torch.int8 and inputs.device.type == "cpu":
             gather_sum: Any = _GatherSum.apply
             return gather_sum(inputs.contiguous(), self.weight, self.bias)
@@ -73,7 +76,14 @@ class _GatherSum(torch.autograd.Function):
         padded = functional.pad(gradient, (0, missing)) if missing else gradient.contiguous()
         of_rows = torch.empty((inputs, outputs + missing), dtype=gradient.dtype)
         num_blocks = of_rows.shape[1] // _LANES
-        run(_add_up, torch.get_num_threads(), num_blocks, *ctx.set_bits, padded.numpy(), of_rows.numpy())
+        run(
+            _add_up,
+            min(torch.get_num_threads(), num_blocks),
+            num_blocks,
+            *ctx.set_bits,
+            padded.numpy(),
+            of_rows.numpy(),
+        )
         return None, of_rows[:, :outputs], gradient.sum(0)
 
 

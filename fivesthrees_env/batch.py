@@ -68,7 +68,8 @@ class MatchBatch:
         rewards: (N, sides) float32, what the plies of the latest step were worth to each side.
         dones: (N,) bool, whether the latest step ended the episode (a new one has begun since).
         winners: (N,) int8, the side that won the match in the latest step, or -1.
-        matches: (N,) of dtype ``MATCH``, the whole truth; agents get ``views``.
+        matches: (N,) of dtype ``MATCH``, the whole truth, to be read: ``step``, ``reset`` and
+            ``load_state_dict`` alone change it. Agents get ``views``.
 
     Args:
         num_matches: N.
@@ -206,8 +207,8 @@ class MatchBatch:
         if bad >= 0:
             legal = np.flatnonzero(self.action_masks[bad]).tolist()
             raise IllegalAction(f"actions[{bad}]: {actions[bad]} given; allowed in match {bad}: {legal}")
+        self._views_are_old = True  # first: a signal may be raised as soon as the kernel is done
         self._run_step(self.matches)
-        self._views_are_old = True
 
     @property
     def views(self) -> np.ndarray:
@@ -245,16 +246,19 @@ class MatchBatch:
         )
 
     def _compile(self) -> None:
-        """Have all that a step needs compiled or loaded now, not in the first, perhaps timed, step."""
+        """Have all that a step needs compiled or loaded now, not in the first, perhaps timed, step.
+
+        An empty part of the matches will do: kernels read the rules of the one where it begins.
+        """
         nothing, no_actions = self.matches[:0], np.zeros(0, np.int64)
         _first_illegal(nothing, self._game, self._placements, no_actions)
         self._run_step(nothing)
         _choose(nothing, self._game, self._placements, random_stream(np.random.default_rng(0)), no_actions)
 
     def _observe(self) -> None:
+        self._views_are_old = True
         rows = self.observations, self.action_masks, self._placements, self.seats
         run(_observe_blocks, self._busy_threads, self._num_blocks, self.matches, self._game, *rows)
-        self._views_are_old = True
 
     def _check_actions(self, actions: np.ndarray) -> np.ndarray:
         array = np.asarray(actions)

@@ -22,7 +22,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -61,25 +60,32 @@ def check_threads(num_threads: int) -> int:
 def run(kernel: Callable[..., None], num_threads: int, num_blocks: int, *args: Any) -> None:
     """Call ``kernel(blocks, *args)`` on that many threads; each asks ``next_block(blocks)`` for its work.
 
-    There are helpers for all cores but one; while they work for somebody else, the caller works alone. When
-    this returns or raises, nobody is at work any more; an error of a helper is raised here. Calls that follow
-    each other closely cost least with the same arguments, not only equal ones.
+    There are helpers for all cores but one, and at least one; while they work for somebody else, the caller
+    works alone. When this returns or raises, nobody is at work any more; an error of a helper is raised here.
+    Calls that follow each other closely cost least with the same arguments, not only equal ones.
+
+    A kernel asks until it gets -1, and not again; it has nothing to do then. What it reads before it asks for
+    the first time must be the same in all calls with these arguments.
     """
-    team = _team() if num_threads > 1 else None
-    if team is not None and team.free.acquire(blocking=False):
+    if num_threads > 1 and _team.free.acquire(blocking=False):
         try:
-            team.call(kernel, num_threads, num_blocks, args)
+            _team.call(kernel, num_threads, num_blocks, args)
         finally:
-            team.free.release()
+            _team.free.release()
     else:
         kernel((_nobody, np.zeros(num_blocks, np.int64), _own(_ALONE)), *args)
 
 
 def _own(role: int) -> np.ndarray:
     """The numbers that a thread has of its own."""
-    own = np.zeros(8, np.int64)
+    own = _numbers(8)
     own[_ROLE], own[_LAST] = role, -1
     return own
+
+
+def _numbers(count: int) -> np.ndarray:
+    """Zeros with a cache line of room on both sides, so that threads do not take each other's away."""
+    return np.zeros(count + 16, np.int64)[8:-8]
 
 
 # ------------------------------------------------------------------------------- inside the kernel
@@ -186,52 +192,82 @@ class _Team:
         free: held by the thread whose call it is.
         shared: (3,) int64, see above.
         job: the running call's, and for a moment the last one's.
-        running: whether there is a call.
+        running: whether there is a call to come to.
         over: whether the helpers are to end.
     """
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Without any helper: a forked process inherits the team, but none of its threads."""
         self.free = threading.Lock()
-        self.shared = np.zeros(3, np.int64)
+        self.shared = _numbers(3)
         self.job: _Job | None = None
         self.running, self.over = False, False
         self._helpers: list[_Helper] = []
         self._num_jobs = 0
-        self._most_helpers = max((os.cpu_count() or 1) - 1, 1)
+        self._most_helpers = max(_num_cores() - 1, 1)
+
+    def end(self) -> None:
+        """Let the helpers end: Python, when it ends, would tear them out of compiled code."""
+        self.free.acquire(timeout=1.0)  # and never released: whoever calls now works alone
+        self.over = True
+        for helper in self._helpers:
+            helper.wake.set()
+            helper.thread.join(1.0)
 
     def call(
         self, kernel: Callable[..., None], num_threads: int, num_blocks: int, args: tuple[Any, ...]
     ) -> None:
         """See ``run``."""
+        if self.shared[_GATE] % _CALL:  # a call that was interrupted while it ended
+            self._close()
         job, count = self.job, min(num_threads - 1, self._most_helpers)
         if job is None or not job.same_as(kernel, count, num_blocks, args):
             job = self._new_job(kernel, count, num_blocks, args)
-        self.job, self.running = job, True
-        for helper in job.helpers:
-            helper.error = None
-            if helper.asleep:
-                helper.wake.set()
         try:
+            self.job, self.running = job, True
+            for helper in job.helpers:
+                if helper.asleep:
+                    helper.wake.set()
             kernel(job.blocks, *args)
+        except BaseException:
+            job.blocks[1][:] = 1  # what is left is left
+            self.job = None
+            raise
         finally:
-            if job.blocks[2][_INSIDE]:
-                self._close(job)
-            self.running = False
-        for helper in job.helpers:
-            if helper.error is not None:
-                raise helper.error
-
-    def end(self) -> None:
-        """Let the helpers end, and wait for it."""
-        self.over = True
-        for helper in self._helpers:
-            helper.wake.set()
-            helper.thread.join()
+            self._finish(job)
+            errors = [helper.take_error() for helper in job.helpers]
+        for error in filter(None, errors):
+            raise error
 
     def rest(self) -> None:
         """Between calls that do not follow closely: keep no array of the last one."""
-        if not self.running:
+        if self.free.acquire(blocking=False):
             self.job = None
+            self.free.release()
+
+    def _finish(self, job: _Job) -> None:
+        """Wait for the helpers, whatever signal comes: nobody may be at work once a call has ended."""
+        self.running, interrupt = False, None
+        while job.blocks[2][_INSIDE]:
+            try:
+                self._close()
+                job.blocks[2][_INSIDE] = 0
+            except BaseException as error:
+                interrupt = error
+                job.blocks[1][:] = 1
+        if interrupt is not None:
+            self.job = None
+            raise interrupt
+
+    def _close(self) -> None:
+        """End a call whose kernel has raised an error, or lost its patience with a helper."""
+        if self.shared[_GATE] & _OPEN:
+            _fetch_add(self.shared, _GATE, _CALL - _OPEN)
+        while _value(self.shared, _GATE) % _OPEN:
+            time.sleep(1e-4)
 
     def _new_job(self, kernel: Callable[..., None], count: int, num_blocks: int, args: Any) -> _Job:
         helpers = self._gather(count)
@@ -239,15 +275,6 @@ class _Team:
         own = _own(_CALLER)
         own[_KNOWN], own[_WANTS] = self._num_jobs, len(helpers)
         return _Job(kernel, args, (self.shared, np.zeros(num_blocks, np.int64), own), helpers)
-
-    def _close(self, job: _Job) -> None:
-        """End a call whose kernel has raised an error, or lost its patience with a helper."""
-        own = job.blocks[2]
-        if self.shared[_GATE] & _OPEN:
-            _close(self.shared, own)
-        while self.shared[_GATE] % _OPEN:
-            time.sleep(1e-4)
-        own[_INSIDE] = 0
 
     def _gather(self, count: int) -> list[_Helper]:
         """So many helpers, new ones if need be; fewer where there are no more cores or threads."""
@@ -264,16 +291,20 @@ class _Helper:
 
     Attributes:
         asleep: whether it has looked out in vain, and waits for `wake`.
-        error: of the latest call.
     """
 
     def __init__(self, team: _Team, index: int) -> None:
         self.team, self.index = team, index
         self.asleep = False
         self.wake = threading.Event()
-        self.error: BaseException | None = None
+        self._error: BaseException | None = None
         self.thread = threading.Thread(target=self._live, name=f"fivesthrees-{index}", daemon=True)
         self.thread.start()
+
+    def take_error(self) -> BaseException | None:
+        """The error of the latest call, once."""
+        error, self._error = self._error, None
+        return error
 
     def _live(self) -> None:
         own = _own(_HELPER + self.index)
@@ -304,25 +335,30 @@ class _Helper:
                 own[_FIRST] = own[_NEXT] = len(taken) * (self.index + 1) // (len(job.helpers) + 1)
                 job.kernel((team.shared, taken, own), *job.args)
         except BaseException as error:
-            self.error = error
+            if not own[_INSIDE]:  # after its part; nobody waits for it any more
+                raise
+            self._error = error
+            taken[:] = 1  # what is left is left
         if own[_INSIDE] and (job is None or team.shared[_JOB] == own[_KNOWN]):  # the kernel stopped early
             _leave(team.shared, own)
 
 
-_nobody = np.zeros(3, np.int64)
+@jit
+def _fetch_add(numbers, i, amount):
+    return fetch_add(numbers, i, amount)
 
 
-@cache
-def _team() -> _Team:
-    return _Team()
+@jit
+def _value(numbers, i):
+    return atomic_load(numbers, i)
 
 
-@atexit.register
-def _end() -> None:
-    """A thread that Python finds running when it shuts down would be torn out of compiled code."""
-    if _team.cache_info().currsize:
-        _team().end()
+def _num_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-if hasattr(os, "register_at_fork"):  # a forked process inherits the team, but none of its threads
-    os.register_at_fork(after_in_child=_team.cache_clear)
+_team, _nobody = _Team(), np.zeros(3, np.int64)
+atexit.register(_team.end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_team.begin)

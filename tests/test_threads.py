@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import textwrap
@@ -262,7 +263,7 @@ def test_helpers_that_work_for_somebody_else_are_not_waited_for() -> None:
 def test_a_helper_that_has_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a busy machine, where it may be long until a helper gets a core."""
     team, held = threads._Team(), threading.Event()
-    monkeypatch.setattr(threads, "_team", lambda: team)
+    monkeypatch.setattr(threads, "_team", team)
     monkeypatch.setattr(threads._Helper, "_live", lambda _: held.wait(PATIENCE))
     assert sorted(blocks_taken(2, 50)) == list(range(50))
     assert not held.is_set()
@@ -339,3 +340,54 @@ def test_python_ends_whatever_the_helpers_do(ending: str) -> None:
         command = [sys.executable, "-c", f"{textwrap.dedent(EXITS)}\n{ending}\n"]
         ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
         assert (ended.returncode, ended.stderr) == (0, "")
+
+
+class Interrupt(Exception):
+    """Raised by a signal."""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such signals")
+def test_a_signal_ends_no_call_before_its_helper_is_done() -> None:
+    """While the caller waits, as after Ctrl-C; calls after it are whole."""
+    done: list[bool] = []
+    caller = threading.get_ident()
+
+    def interrupt(*_: object) -> None:
+        raise Interrupt
+
+    def kernel(blocks: Blocks) -> None:
+        mine = next_block(blocks)
+        both.wait(PATIENCE)
+        if threading.get_ident() != caller:
+            time.sleep(0.3)
+            done.append(True)
+        while mine >= 0:
+            mine = next_block(blocks)
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(3):
+            both = threading.Barrier(2)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with pytest.raises(Interrupt):
+                run(kernel, 2, 2)
+            assert done.pop()
+            assert sorted(blocks_taken(2, 10)) == list(range(10))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_after_an_error_the_rest_is_left() -> None:
+    taken: list[int] = []
+
+    def kernel(blocks: Blocks) -> None:
+        while (block := next_block(blocks)) >= 0:
+            taken.append(block)
+            time.sleep(0.001)
+            if len(taken) >= 3:
+                fail()
+
+    with pytest.raises(ZeroDivisionError):
+        run(kernel, 2, 1000)
+    assert len(taken) < 100

@@ -51,15 +51,15 @@ class SharedAdam(torch.optim.Adam):
         squares = np.zeros(count)
         run(_sum_squares, min(threads, count), count, gradients, squares)
         norm = float(squares.sum() ** 0.5)
-        if self._memory is None:
+        if self._memory is None or not _same_memory(self._memory[0], self.param_groups[0]["params"]):
             self._memory = self._begin()
         numbers = self._numbers(min(max_norm / (norm + 1e-6), 1.0))
         run(_move, min(threads, count), count, *self._memory, gradients, numbers)
         return norm
 
-    def load_state_dict(self, state_dict: Any) -> None:
-        """As PyTorch's."""
-        super().load_state_dict(state_dict)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore: Any = super().__setstate__  # of a copy, a pickle or a state_dict
+        restore(state)
         self._memory = None
 
     def _begin(self) -> tuple[tuple[np.ndarray, ...], ...]:
@@ -73,18 +73,23 @@ class SharedAdam(torch.optim.Adam):
                     "exp_avg_sq": torch.zeros_like(parameter),
                 }
         states = [self.state[parameter] for parameter in parameters]
-        means = ([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq"))
-        return _flat(parameters), *map(_flat, means)
+        kept = (parameters, *([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq")))
+        return tuple(tuple(tensor.detach().view(-1).numpy() for tensor in tensors) for tensors in kept)
 
     def _numbers(self, scale: float) -> np.ndarray:
-        """Count the step, and tell the kernel what it needs: (6,) float32."""
+        """Count the step, and tell the kernel what it needs: (8,) float32."""
         group = self.param_groups[0]
         for parameter in group["params"]:
             step = self.state[parameter]["step"]
             step += 1
         (beta1, beta2), count = group["betas"], float(step)
         rate, spread = group["lr"] / (1 - beta1**count), (1 - beta2**count) ** 0.5
-        return np.array([scale, beta1, beta2, rate, spread, group["eps"]], np.float32)
+        return np.array([scale, beta1, 1 - beta1, beta2, 1 - beta2, rate, spread, group["eps"]], np.float32)
+
+
+def _same_memory(arrays: Sequence[np.ndarray], tensors: Sequence[Tensor]) -> bool:
+    """Whether these arrays still are the memory of the tensors, none of which has been given another."""
+    return all(array.ctypes.data == tensor.data_ptr() for array, tensor in zip(arrays, tensors, strict=True))
 
 
 def _flat(tensors: Sequence[Tensor]) -> tuple[np.ndarray, ...]:
@@ -124,11 +129,10 @@ def _move(blocks, weights, means, means_of_squares, gradients, numbers):
 @call
 def _move_one(weights, means, means_of_squares, gradient, numbers):
     """Running means of the gradient and of its squares, and a step by their quotient."""
-    scale, beta1, beta2 = numbers[0], numbers[1], numbers[2]
-    rate, spread, eps = numbers[3], numbers[4], numbers[5]
-    one = np.float32(1)
+    scale, rate, spread, eps = numbers[0], numbers[5], numbers[6], numbers[7]
+    beta1, rest1, beta2, rest2 = numbers[1], numbers[2], numbers[3], numbers[4]
     for i in range(weights.size):
         slope = gradient[i] * scale
-        means[i] = beta1 * means[i] + (one - beta1) * slope
-        means_of_squares[i] = beta2 * means_of_squares[i] + (one - beta2) * slope * slope
+        means[i] = beta1 * means[i] + rest1 * slope
+        means_of_squares[i] = beta2 * means_of_squares[i] + rest2 * slope * slope
         weights[i] -= rate * means[i] / (np.sqrt(means_of_squares[i]) / spread + eps)

@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 def in_shares(work: Callable[[slice], Result], rows: int, share: int, threads: int) -> list[Result]:
     """Call ``work(rows of a share)`` for all shares.
 
-    PyTorch works on a single thread in each; ``single_threaded`` says so for the calling thread.
+    PyTorch works on a single thread in each.
 
     Args:
         work: gets a slice of at most `share` rows.
@@ -42,7 +42,8 @@ def in_shares(work: Callable[[slice], Result], rows: int, share: int, threads: i
         while (k := next_block(blocks)) >= 0:
             results[k] = work(shares[k])
 
-    run(take, min(threads, len(shares)), len(shares))
+    with single_threaded():
+        run(take, min(threads, len(shares)), len(shares))
     return results
 
 
