@@ -242,7 +242,8 @@ def page(report: Report) -> str:
         f"![Steps per second over matches, gain by threads, decisions per second over width]({CHART})\n",
         "## Matches and threads\n",
         "Steps per second of `MatchBatch.step`: observation, mask and rewards of every match, "
-        "actions given. `num_threads` shares a step's matches between threads.\n",
+        "actions given. `num_threads` shares a step's matches between threads. From 1,024 matches on a batch "
+        "is compiled for its rules (`specialise`).\n",
         speed_table(report) + "\n",
         "## Memory per match\n",
         f"{most:,} matches take {three_digits(most * together, 'B')}. A step touches the match but for its "

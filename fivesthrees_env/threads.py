@@ -40,7 +40,7 @@ _CALL = 1 << 16
 # block that it begins with, the one it looks at next, and how many it has looked at; whether it is inside
 # (the caller: whether anybody may be), and in which call it was last.
 _ROLE, _KNOWN, _WANTS, _FIRST, _NEXT, _SEEN, _INSIDE, _LAST = range(8)
-_ALONE, _CALLER, _HELPER = 0, 1, 2  # helpers are numbered from _HELPER on
+_CALLER, _HELPER = 1, 2  # 0: works alone; helpers are numbered from _HELPER on
 
 # Looks at the gate: 0.1 ms of looking out for the next call, 20 ms of waiting for helpers.
 _LOOK_OUT, _PATIENCE = 5_000, 1_000_000
@@ -73,7 +73,7 @@ def run(kernel: Callable[..., None], num_threads: int, num_blocks: int, *args: A
         finally:
             _team.free.release()
     else:
-        kernel((_nobody, np.zeros(num_blocks, np.int64), _own(_ALONE)), *args)
+        kernel((_nobody, np.zeros(num_blocks, np.int64), np.zeros(8, np.int64)), *args)
 
 
 def _own(role: int) -> np.ndarray:
