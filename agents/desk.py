@@ -1,12 +1,13 @@
 """What a seat knows, laid out for looking one reply ahead: the desk of the scripted players.
 
-A desk holds the table as the seat to move sees it, a second table to try placements on, and for each other
-seat the tiles that it may hold. All of these are equally likely to be in its hand; that is what turns
-gains of a reply into expected gains. ``look`` fills a desk and is the only function that reads a match, so
-nothing behind it can see a hidden tile: play-outs of a search may use desks on full matches.
+A desk holds for each other seat the tiles that it may hold. All of these are equally likely to be in its
+hand; that is what turns gains of a reply into expected gains. What is noted there comes from a `table`, as
+the seat to move sees it: a view, or what ``look`` lays on the desk. ``look`` is the only function that reads
+a match, so nothing behind it can see a hidden tile: play-outs of a search may use desks on full matches.
 
 Replies are not tried tile by tile: a ``Book`` lists, for an end and what the other ends count, which tiles
-gain how much. It is worked out by the kernel, once for each set of rules.
+gain how much. It is worked out by the kernel, once for each set of rules. Loops over its gains leave none
+out: which of them are on offer cannot be predicted.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fivesthrees_env.kernel.jit import count_bits, jit
-from fivesthrees_env.kernel.layout import clear_line, join, look_ahead, tile_bit
+from fivesthrees_env.kernel.jit import count_bits, jit, positives
+from fivesthrees_env.kernel.known import scratch
+from fivesthrees_env.kernel.layout import clear_line, end_count, join, joined, look_ahead, tile_bit
 from fivesthrees_env.kernel.play import next_seat
-from fivesthrees_env.kernel.record import LEAD, LEFT, MATCH, MAX_ENDS, MAX_SEATS, NONE, PLAY, RIGHT
+from fivesthrees_env.kernel.record import DOWN, LEFT, MATCH, MAX_ENDS, MAX_SEATS, NONE, PLAY, RIGHT, UP
 from fivesthrees_env.kernel.settle import BONUS_ONE, goes_out, points_of, refusal, side_of
 from fivesthrees_env.rules import Rules
-from fivesthrees_env.tiles import FITS, MAX_TILES
+from fivesthrees_env.tiles import DOUBLE, FITS, MAX_HIGHEST, MAX_TILES
 from fivesthrees_env.views import redact_history, redact_table
 
 __all__ = ["DESK", "Book", "gain_book", "look", "new_desk"]
@@ -32,13 +34,21 @@ MAX_GAINS = 64
 
 _INVERSE = 1.0 / np.maximum(np.arange(MAX_TILES + 1), 1)
 
+#: The tiles with any of some values: (1024,) uint64, by a mask of values.
+_WITH_ANY = np.array(
+    [
+        np.bitwise_or.reduce([FITS[v] for v in range(MAX_HIGHEST + 1) if values >> v & 1] or [np.uint64(0)])
+        for values in range(1 << MAX_HIGHEST + 1)
+    ]
+)
+
+_drawn_since = positives(MAX_HIGHEST + 1)
+
 DESK = np.dtype(
     [
-        ("table", MATCH),  # what the seat to move sees; it is seat 0 here
-        ("after", MATCH),  # the line after a placement that is thought of
-        ("gaining", "u8", (MAX_GAINS,)),  # for each gain of the book the tiles that make it on that line
+        ("table", MATCH),  # what the seat to move of a match sees; it is seat 0 here
+        ("gaining", "u8", (MAX_GAINS,)),  # for each gain of the book the tiles that make it next
         ("tiles", "u8", (MAX_SEATS,)),  # what each other seat may hold
-        ("none_of", "f8", (MAX_SEATS, MAX_TILES + 1)),  # chance that the seat holds none of k such tiles
         ("owner", "i1", (MAX_ENDS,)),  # seat that laid the tile at each end, or NONE
         ("unlikely", "u8", (MAX_SEATS,)),  # what each seat would have laid for more points, had it held it
         # -- what the expert notes before it looks at placements
@@ -56,13 +66,21 @@ DESK = np.dtype(
 
 
 class Book(NamedTuple):
-    """Which tiles gain how much: what compiled code reads."""
+    """Which tiles gain how much, and how likely hands lack them: what compiled code reads.
+
+    ``_row`` finds the row of an end: there is one for each rest, in pips, that the other ends may count, and
+    for each value that the end may show, a closed end first.
+    """
 
     gains: np.ndarray
-    """(G,) int64: all gains of a placement in points, rising; the first is 0."""
+    """(G,) int64: all gains of a placement in points, falling; the last is 0."""
     tiles: np.ndarray
-    """(rests, values, G) uint64: the tiles that make a gain at an end that shows a value, where the other
-    ends count a rest, in pips."""
+    """(rows, G) uint64: the tiles that make a gain at an end."""
+    better: np.ndarray
+    """(rows, highest gain + 1) uint64: the tiles that gain more than some points at an end."""
+    none_of: np.ndarray
+    """(held, tiles, k) float64: the chance that a hand drawn from some tiles has none of k of these
+    (hypergeometric)."""
 
 
 @lru_cache(maxsize=64)
@@ -73,11 +91,25 @@ def gain_book(rules: Rules) -> Book:
     rests = 1 + 2 * (rules.num_ends - 1) * rules.highest
     points = np.zeros((rests, rules.highest + 1, rules.num_tiles), np.int64)
     _try_all(match, points)
-    gains = np.unique(np.append(points, 0))
+    gains = np.unique(np.append(points, 0))[::-1].copy()
     bits = np.uint64(1) << np.arange(rules.num_tiles, dtype=np.uint64)
-    fits = (FITS[: rules.highest + 1, None] & bits) != 0
-    tiles = np.stack([np.where(fits & (points == gain), bits, 0).sum(-1) for gain in gains], -1)
-    return Book(gains, tiles.astype(np.uint64))
+    fits = np.where(FITS[: rules.highest + 1, None] & bits, bits, np.uint64(0))
+    tiles = [_rows(fits, points == gain) for gain in gains]
+    better = [_rows(fits, points > least) for least in range(gains[0] + 1)]
+    return Book(gains, np.stack(tiles, -1), np.stack(better, -1), _chances_of_none(rules.num_tiles))
+
+
+def _rows(fits: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The chosen ones (rests, values, tiles) of the tiles that fit (values, tiles), as masks (rows,)."""
+    masks = np.where(chosen, fits, np.uint64(0)).sum(-1, dtype=np.uint64)
+    return np.pad(masks, [(0, 0), (1, 0)]).reshape(-1)
+
+
+def _chances_of_none(most: int) -> np.ndarray:
+    """The hypergeometric chances of ``Book.none_of`` for up to so many tiles, tile after tile of the k."""
+    held, total, k = np.ogrid[: most + 1, : most + 1, :most]
+    none_more = np.maximum(total - held - k, 0) * _INVERSE[np.maximum(total - k, 0)]
+    return np.pad(np.cumprod(none_more, axis=-1), [(0, 0), (0, 0), (1, 0)], constant_values=1.0)
 
 
 @jit
@@ -105,7 +137,6 @@ def new_desk() -> np.ndarray:
 def look(desk, match, history):
     """Lay out what the seat to move knows of a match or view; with `history` the plies of the round too."""
     desk.table.rules = match.rules
-    desk.after.rules = match.rules
     redact_table(desk.table, match, match.seat)
     if history:
         redact_history(desk.table, match, match.seat)
@@ -118,7 +149,7 @@ def look(desk, match, history):
 def unseen_tiles(table):
     """The tiles that seat 0 has not seen, as a mask: in other hands, asleep, or in the boneyard."""
     tiles = (tile_bit(table.rules.num_tiles) - np.uint64(1)) & ~table.hands[0]
-    for seat in range(table.rules.num_players):
+    for seat in range(MAX_SEATS):
         tiles &= ~table.laid[seat]
     return tiles
 
@@ -126,11 +157,7 @@ def unseen_tiles(table):
 @jit
 def without_voids(table, seat, tiles):
     """Those of some tiles that a seat has not shown to lack; what it has drawn since may be any."""
-    if table.lacks[seat]:
-        for value in range(table.rules.highest + 1):
-            if table.lacks[seat] >> value & 1 and table.newer[seat, value] == 0:
-                tiles &= ~FITS[value]
-    return tiles
+    return tiles & ~_WITH_ANY[np.uint64(table.lacks[seat]) & ~_drawn_since(table.newer[seat])]
 
 
 @jit
@@ -144,56 +171,52 @@ def next_opponent(table, seat):
 
 
 @jit
-def note_hand(desk, seat, tiles):
-    """Let a seat hold any of some tiles: the chances of none among k of them (hypergeometric).
+def note_hand(table, desk, seat, tiles):
+    """Let a seat hold any of some tiles.
 
     Where seat 0 is about to end the round by its last tile, no tile of others will matter.
     """
-    if desk.table.held[0] == 1 and goes_out(desk.table, 0):
-        tiles = np.uint64(0)
-    desk.tiles[seat] = tiles
-    total, held = np.int64(count_bits(tiles)), np.int64(desk.table.held[seat])
-    none = 1.0
-    desk.none_of[seat, 0] = none
-    for k in range(total):
-        none *= max(0, total - held - k) * _INVERSE[total - k]
-        desk.none_of[seat, k + 1] = none
+    ends = table.held[0] == 1 and goes_out(table, 0)
+    desk.tiles[seat] = np.uint64(0) if ends else tiles
 
 
 @jit
-def chance_of_none(desk, seat, tiles):
+def chance_of_none(table, desk, book, seat, tiles):
     """Chance that a seat holds none of some tiles."""
-    return desk.none_of[seat, np.int64(count_bits(tiles & desk.tiles[seat]))]
+    may_hold = desk.tiles[seat]
+    return book.none_of[np.uint64(table.held[seat]), count_bits(may_hold), count_bits(tiles & may_hold)]
 
 
 # ------------------------------------------------------------------------------------ replies
 
 
 @jit
-def try_placement(desk, book, tile, end):
-    """Lay a tile of seat 0 on the second table, and note what every tile would gain there next."""
-    table, after = desk.table, desk.after
+def note_gains(table, desk, book, tile, end):
+    """Note what every tile would gain next to a tile that seat 0 lays."""
+    ends, weights, _, _ = joined(table, tile, end)
+    count = np.int64(0)
     for e in range(MAX_ENDS):
-        after.ends[e] = table.ends[e]
-        after.weights[e] = table.weights[e]
-    after.placed, after.spinner, after.spinner_free = table.placed, table.spinner, table.spinner_free
-    join(after, tile, end)
-    note_gains(desk, book)
+        count += np.int64(ends[e]) * weights[e]
+    led_double = table.placed == 0 and DOUBLE[tile]
+    left = _row(table, ends, weights, count, led_double, LEFT)
+    right = _row(table, ends, weights, count, led_double, RIGHT)
+    for g in range(len(book.gains)):
+        desk.gaining[g] = book.tiles[left, g] | book.tiles[right, g]
+    if table.rules.num_ends > 2:
+        up = _row(table, ends, weights, count, led_double, UP)
+        down = _row(table, ends, weights, count, led_double, DOWN)
+        for g in range(len(book.gains)):
+            desk.gaining[g] |= book.tiles[up, g] | book.tiles[down, g]
 
 
 @jit
-def note_gains(desk, book):
-    """Note which tiles make which gain on the second table."""
-    after = desk.after
-    for g in range(len(book.gains)):
-        desk.gaining[g] = 0
-    for end in range(after.rules.num_ends):
-        value = np.int64(after.ends[end])
-        if value >= 0:
-            blank = value * (value + 1) // 2  # the tile [0|value]: it leaves what the other ends count
-            rest, _ = look_ahead(after, blank, end)
-            for g in range(len(book.gains)):
-                desk.gaining[g] |= book.tiles[rest, value, g]
+def _row(table, ends, weights, count, led_double, end):
+    """The row of the book for an end of a line: by its value, and by what the others count.
+
+    Next to a double that was led both its sides count (FT-12).
+    """
+    rest = count if led_double else count - np.int64(ends[end]) * weights[end]
+    return np.uint64(rest * (np.int64(table.rules.highest) + 2) + ends[end] + 1)
 
 
 @jit
@@ -203,36 +226,37 @@ def bonus_of(table, seat):
 
 
 @jit
-def accepted_gain(table, book, g, seat, bonus):
-    """The g-th gain of the book and a bonus, as far as the score of a seat would take them."""
+def accepted_gain(table, book, g, seat, bonus, before):
+    """The g-th gain of the book and a bonus, as far as a score would take them.
+
+    `before`: what the seat's side has gained by then.
+    """
     points = book.gains[g] + bonus
-    return 0 if refusal(table, side_of(table, seat), points, False) else points
+    return 0 if refusal(table, side_of(table, seat), before + points, False) else points
 
 
 @jit
-def most_gained(desk, book, seat, tiles):
-    """The most that a seat gains on the second table by any one of some tiles, in points."""
-    bonus = bonus_of(desk.table, seat)
-    for g in range(len(book.gains) - 1, -1, -1):
+def most_gained(table, desk, book, seat, tiles):
+    """The most that a seat gains next by any one of some tiles, in points."""
+    bonus, most = bonus_of(table, seat), np.int64(0)
+    for g in range(len(book.gains)):
         if desk.gaining[g] & tiles:
-            points = accepted_gain(desk.table, book, g, seat, bonus)
-            if points:
-                return points
-    return np.int64(0)
+            most = max(most, accepted_gain(table, book, g, seat, bonus, 0))
+    return most
 
 
 @jit
-def expected_gain(desk, book, seat):
-    """What a seat gains on the second table by its best tile, expected, in points."""
-    table, bonus = desk.table, bonus_of(desk.table, seat)
+def expected_gain(table, desk, book, seat):
+    """What a seat gains next by its best tile, expected, in points."""
+    bonus = bonus_of(table, seat)
     mean, tiles, none = 0.0, np.uint64(0), 1.0
-    for g in range(len(book.gains) - 1, -1, -1):  # `none`: chance that no tile gains this or more
-        points = accepted_gain(table, book, g, seat, bonus)
-        if points and desk.gaining[g]:
+    for g in range(len(book.gains)):  # `none`: chance that no tile gains this or more
+        points = accepted_gain(table, book, g, seat, bonus, 0)
+        if points:
             tiles |= desk.gaining[g]
-            none_either = chance_of_none(desk, seat, tiles)
-            mean += (none - none_either) * points
-            none = none_either
+        none_either = chance_of_none(table, desk, book, seat, tiles)
+        mean += (none - none_either) * points
+        none = none_either
     return mean
 
 
@@ -240,36 +264,40 @@ def expected_gain(desk, book, seat):
 
 
 @jit
-def note_owners(desk):
-    """Who laid the tile that lies at each end."""
-    table = desk.table
+def lay_again(table, desk, better):
+    """Note from the plies of the round who laid the tile at each end, and which tiles a seat hardly holds.
+
+    Those are the tiles that would have earned it more than what it laid. A lead tells nothing here, and
+    neither does a tile whose points were refused.
+    """
+    for seat in range(MAX_SEATS):
+        desk.unlikely[seat] = 0
     for end in range(MAX_ENDS):
         desk.owner[end] = NONE
-    for i in range(table.num_plies):
+    if table.placed == 0:
+        return
+    line = scratch(table)
+    line.rules = table.rules
+    clear_line(line)
+    most = better.shape[1] - 1
+    lead = table.history[0]
+    desk.owner[LEFT] = desk.owner[RIGHT] = lead.seat
+    join(line, lead.tile, LEFT)
+    for i in range(1, table.num_plies):
         ply = table.history[i]
         if ply.kind == PLAY:
             desk.owner[ply.end] = ply.seat
-        elif ply.kind == LEAD:
-            desk.owner[LEFT] = desk.owner[RIGHT] = ply.seat
+            points = min(np.int64(ply.offered), most) if ply.reason == 0 else most
+            desk.unlikely[ply.seat] |= _better_tiles(line, better, points)
+            join(line, ply.tile, ply.end)
 
 
 @jit
-def note_unlikely(desk, book):
-    """The tiles that would have earned a seat more than what it laid: it hardly holds them.
-
-    The round is laid again on the second table. A lead tells nothing here, and neither does a tile whose
-    points were refused.
-    """
-    table, after = desk.table, desk.after
-    for seat in range(MAX_SEATS):
-        desk.unlikely[seat] = 0
-    clear_line(after)
-    for i in range(table.num_plies):
-        ply = table.history[i]
-        if ply.kind == PLAY and ply.seat != 0 and ply.reason == 0:
-            note_gains(desk, book)
-            for g in range(len(book.gains)):
-                if book.gains[g] > ply.offered:
-                    desk.unlikely[ply.seat] |= desk.gaining[g]
-        if ply.kind == PLAY or ply.kind == LEAD:
-            join(after, ply.tile, ply.end)
+def _better_tiles(line, better, points):
+    """The tiles that would gain more than some points on a line."""
+    count = end_count(line)
+    led_double = line.placed == 1 and line.ends[LEFT] == line.ends[RIGHT]
+    tiles = np.uint64(0)
+    for end in range(line.rules.num_ends):
+        tiles |= better[_row(line, line.ends, line.weights, count, led_double, end), np.uint64(points)]
+    return tiles

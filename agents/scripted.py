@@ -10,31 +10,33 @@ A play-out looks at a match from the seat to move, and sees no more than that se
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from agents.desk import (
+    Book,
     accepted_gain,
     bonus_of,
     chance_of_none,
     expected_gain,
     gain_book,
-    look,
+    lay_again,
     most_gained,
     new_desk,
     next_opponent,
+    note_gains,
     note_hand,
-    note_owners,
-    note_unlikely,
-    try_placement,
     unseen_tiles,
     without_voids,
 )
 from agents.race import even_race, race
-from fivesthrees_env.kernel.jit import call, count_bits, jit, lowest_bit
-from fivesthrees_env.kernel.layout import fitting_anywhere, look_ahead, playable, tile_bit
+from fivesthrees_env.kernel.jit import call, count_bits, jit, lowest_bit, prefetch
+from fivesthrees_env.kernel.known import KnownGame, borrowed, known, places_in, scratch
+from fivesthrees_env.kernel.layout import joined, look_ahead, playable, tile_bit
 from fivesthrees_env.kernel.play import accepted_points, only_action
+from fivesthrees_env.kernel.record import MATCH, RULES
 from fivesthrees_env.kernel.settle import BLOCK_NONE, BONUS_PIPS, points_of, side_of
 from fivesthrees_env.opponents import settlement_points
 from fivesthrees_env.rules import Rules
@@ -48,6 +50,16 @@ _LEAST_POINT = 1e-4
 
 #: A need below this one, in units of ``score_unit``, may be met by one placement: by 8 points and a bonus.
 _ONE_PLACEMENT = 10
+
+# Views from which on it pays to compile for their game.
+_MANY = 1024
+
+# The bytes of a view that are its rules.
+_RULES_BEGIN = int(dict(MATCH.fields or {})["rules"][1])
+_RULES_END = _RULES_BEGIN + RULES.itemsize
+
+# Views between the one that is thought about and the one whose memory is asked for.
+_AHEAD = 4
 
 
 class SmartGreedyAgent:
@@ -77,7 +89,13 @@ class SmartGreedyAgent:
         if len(views):
             rules = Rules.from_record(views["rules"][0])
             _act_smart_greedily(
-                views, new_desk(), gain_book(rules), self.reply == "expected", self.take_win, actions
+                views,
+                _game_of(views, rules),
+                new_desk(),
+                gain_book(rules),
+                self.reply == "expected",
+                self.take_win,
+                actions,
             )
         return actions
 
@@ -155,22 +173,63 @@ class ExpertAgent:
         if len(views):
             rules = Rules.from_record(views["rules"][0])
             chance = race(rules) if self.lore.aim else even_race(rules)
-            _act_expertly(views, new_desk(), gain_book(rules), chance, self.lore, actions)
+            _act_expertly(
+                views, _game_of(views, rules), new_desk(), gain_book(rules), chance, self.lore, actions
+            )
         return actions
 
 
-@jit
-def _act_smart_greedily(views, desks, book, expected, take_win, actions):
-    for i in range(views.size):
-        look(desks[0], views[i], False)
-        actions[i] = smart_greedy_action(desks[0], book, expected, take_win)
+def _game_of(views: np.ndarray, rules: Rules) -> KnownGame | np.ndarray:
+    """What is compiled in: the rules and the gains that many views of one game share, else nothing."""
+    return _known_game(rules) if len(views) >= _MANY and _of_one_game(views) else _gains(rules)
+
+
+@lru_cache(maxsize=64)
+def _known_game(rules: Rules) -> KnownGame:
+    return KnownGame(rules.record, _gains(rules))
+
+
+def _gains(rules: Rules) -> np.ndarray:
+    return gain_book(rules).gains[None]
+
+
+def _of_one_game(views: np.ndarray) -> bool:
+    """Whether all views have the same rules; a batch with gaps is not looked at."""
+    return views.flags.c_contiguous and _rules_are_alike(views.view(np.uint8).reshape(len(views), -1))
 
 
 @jit
-def _act_expertly(views, desks, book, chance, lore, actions):
+def _rules_are_alike(views):
+    """Whether these bytes of views (N, bytes) are of one game."""
+    others = 0
+    for i in range(views.shape[0]):
+        for k in range(_RULES_BEGIN, _RULES_END):
+            others |= views[i, k] ^ views[0, k]
+    return others == 0
+
+
+@jit
+def _act_smart_greedily(views, game, desks, book, expected, take_win, actions):
+    views, desk = known(views, game), scratch(desks)
+    book = Book(places_in(game)[0], borrowed(book.tiles), borrowed(book.better), borrowed(book.none_of))
     for i in range(views.size):
-        look(desks[0], views[i], True)
-        actions[i] = expert_action(desks[0], book, chance, lore)
+        prefetch(views, min(i + _AHEAD, views.size - 1))
+        actions[i] = _smart_greedy_action(views[i], desk, book, expected, take_win)
+
+
+@jit
+def _act_expertly(views, game, desks, book, chance, lore, actions):
+    views, desk = known(views, game), scratch(desks)
+    book = Book(places_in(game)[0], borrowed(book.tiles), borrowed(book.better), borrowed(book.none_of))
+    chance = borrowed(chance)
+    for i in range(views.size):
+        prefetch(views, min(i + _AHEAD, views.size - 1))
+        actions[i] = _expert_action(views[i], desk, book, chance, lore)
+
+
+@jit
+def _uncounted(book):
+    return Book(borrowed(book.gains), borrowed(book.tiles), borrowed(book.better), borrowed(book.none_of))
 
 
 # ------------------------------------------------------------------------------------ smart-greedy
@@ -186,12 +245,16 @@ def smart_greedy_action(desk, book, expected, take_win):
         expected: weigh the replies by chance.
         take_win: fear no reply to a win.
     """
-    table = desk.table
+    return _smart_greedy_action(desk.table, desk, _uncounted(book), expected, take_win)
+
+
+@jit
+def _smart_greedy_action(table, desk, book, expected, take_win):
     best, best_rank = only_action(table), -np.inf
     if best >= 0:
         return best
     opponent = next_opponent(table, 0)
-    note_hand(desk, opponent, without_voids(table, opponent, unseen_tiles(table)))
+    note_hand(table, desk, opponent, without_voids(table, opponent, unseen_tiles(table)))
     for end in range(table.rules.num_ends):
         tiles = playable(table, 0, end)
         while tiles:
@@ -200,11 +263,11 @@ def smart_greedy_action(desk, book, expected, take_win):
             points = accepted_points(table, tile, end) + settlement_points(table, tile, end)
             if take_win and table.scores[0] + points >= table.rules.target:
                 return end * np.int64(table.rules.num_tiles) + tile  # there is no reply
-            try_placement(desk, book, tile, end)
+            note_gains(table, desk, book, tile, end)
             if expected:
-                reply = expected_gain(desk, book, opponent)
+                reply = expected_gain(table, desk, book, opponent)
             else:
-                reply = float(most_gained(desk, book, opponent, desk.tiles[opponent]))
+                reply = float(most_gained(table, desk, book, opponent, desk.tiles[opponent]))
             rank = points - reply + PIPS[tile] / 1000
             if rank > best_rank:
                 best, best_rank = end * np.int64(table.rules.num_tiles) + tile, rank
@@ -224,12 +287,16 @@ def expert_action(desk, book, chance, lore):
         chance: ``race(rules)``, or ``even_race(rules)`` for an expert without an aim.
         lore: a ``Lore``.
     """
-    table = desk.table
+    return _expert_action(desk.table, desk, _uncounted(book), borrowed(chance), lore)
+
+
+@jit
+def _expert_action(table, desk, book, chance, lore):
     best, best_rank = only_action(table), -np.inf
     if best >= 0:
         return best
-    _read_hands(desk, book, lore)
-    _take_stock(desk, chance, lore)
+    _read_hands(table, desk, book, lore)
+    _take_stock(table, desk, chance, lore)
     for end in range(table.rules.num_ends):
         tiles = playable(table, 0, end)
         while tiles:
@@ -238,36 +305,32 @@ def expert_action(desk, book, chance, lore):
             points = accepted_points(table, tile, end) + settlement_points(table, tile, end)
             if lore.take_win and table.scores[0] + points >= table.rules.target:
                 return end * np.int64(table.rules.num_tiles) + tile
-            try_placement(desk, book, tile, end)
-            rank = _prospects(desk, book, chance, lore, points) + _worth_of_tile(
-                desk, lore, tile, end, points
-            )
-            rank += _worth_of_line(desk, book, lore, tile, end)
+            note_gains(table, desk, book, tile, end)
+            rank = _prospects(table, desk, book, chance, lore, points)
+            rank += _worth_of_tile(table, desk, book, lore, tile, end, points)
+            rank += _worth_of_line(table, desk, book, lore, tile, end)
             if rank > best_rank:
                 best, best_rank = end * np.int64(table.rules.num_tiles) + tile, rank
     return best
 
 
 @jit
-def _read_hands(desk, book, lore):
+def _read_hands(table, desk, book, lore):
     """What each other seat may hold, by its knocks and by the points that it did not take."""
-    table = desk.table
     unseen = unseen_tiles(table)
-    if lore.read_points:
-        note_unlikely(desk, book)
+    lay_again(table, desk, book.better)
     for seat in range(1, table.rules.num_players):
         tiles = without_voids(table, seat, unseen) if lore.read_knocks else unseen
-        if lore.read_points:
-            likely = tiles & ~desk.unlikely[seat]
-            if count_bits(likely) >= table.held[seat]:
-                tiles = likely
-        note_hand(desk, seat, tiles)
+        likely = tiles & ~desk.unlikely[seat]
+        if lore.read_points and np.int64(count_bits(likely)) >= table.held[seat]:
+            tiles = likely
+        note_hand(table, desk, seat, tiles)
 
 
 @jit
-def _take_stock(desk, chance, lore):
+def _take_stock(table, desk, chance, lore):
     """Note on the desk what does not depend on the placement: needs, worth of a point, ends, blocks."""
-    table, rules = desk.table, desk.table.rules
+    rules = table.rules
     desk.rival = next_opponent(table, 0)
     unit = np.int64(rules.score_unit)
     desk.own_need = own = (np.int64(rules.target) - table.scores[0]) // unit
@@ -279,7 +342,6 @@ def _take_stock(desk, chance, lore):
     desk.partner = rules.num_sides < rules.num_players
     desk.opponents_end = False
     if desk.partner and lore.spare_partner != 0.0:
-        note_owners(desk)
         for end in range(rules.num_ends):
             desk.opponents_end |= desk.owner[end] & 1 and playable(table, 0, end) != 0
     desk.block = 0.0
@@ -306,50 +368,48 @@ def _every_play_busts(table):
 
 
 @jit
-def _prospects(desk, book, chance, lore, points):
+def _prospects(table, desk, book, chance, lore, points):
     """The race after a placement, the expected reply and partner's expected follow-up, in points."""
-    table = desk.table
     own, other = max(desk.own_need - points // table.rules.score_unit, 0), desk.other_need
-    mean = _after_best(desk, book, chance, desk.rival, own, other, lore.weigh_replies)
+    mean = _after_best(table, desk, book, chance, desk.rival, False, own, other, 0, lore.weigh_replies)
     if desk.partner and lore.follow_partner != 0.0 and table.held[2] and own > 0:
-        table.scores[0] += points  # partner's points must fit what is then needed
-        follow = _after_best(desk, book, chance, 2, own, other, True) - chance[own, other]
-        table.scores[0] -= points
-        mean += lore.follow_partner * follow
+        follow = _after_best(table, desk, book, chance, 2, True, own, other, points, True)
+        mean += lore.follow_partner * (follow - chance[own, other])
     return mean / desk.point
 
 
 @jit
-def _after_best(desk, book, chance, seat, own, other, weighed):
-    """Chance to win the race from these needs after a seat's best tile on the second table, expected.
+def _after_best(table, desk, book, chance, seat, ours, own, other, before, weighed):
+    """Chance to win the race from these needs after a seat's best tile, expected.
 
-    Without `weighed` the seat is taken to hold every tile that it may hold.
+    Its side has made some points `before`. Without `weighed` the seat is taken to hold every tile that it
+    may hold.
     """
-    table, bonus = desk.table, bonus_of(desk.table, seat)
-    ours, unit = side_of(table, seat) == 0, np.int64(table.rules.score_unit)
+    bonus = bonus_of(table, seat)
+    unit = np.int64(table.rules.score_unit)
     mean, tiles, none = 0.0, np.uint64(0), 1.0
-    for g in range(len(book.gains) - 1, -1, -1):  # as in ``expected_gain``
-        gain = accepted_gain(table, book, g, seat, bonus)
-        if gain and desk.gaining[g]:
+    for g in range(len(book.gains)):  # as in ``expected_gain``
+        gain = accepted_gain(table, book, g, seat, bonus, before)
+        if gain:
             tiles |= desk.gaining[g]
-            none_either = chance_of_none(desk, seat, tiles)
-            if not weighed and none_either < 1.0:
-                none_either = 0.0
-            gain = gain if unit == 1 else gain // unit  # a division takes long
-            here = chance[max(own - gain, 0), other] if ours else chance[own, max(other - gain, 0)]
-            mean += (none - none_either) * here
-            none = none_either
+        none_either = chance_of_none(table, desk, book, seat, tiles)
+        if not weighed and none_either < 1.0:
+            none_either = 0.0
+        gain = gain if unit == 1 else gain // unit  # a division takes long
+        here = chance[max(own - gain, 0), other] if ours else chance[own, max(other - gain, 0)]
+        mean += (none - none_either) * here
+        none = none_either
     return mean + none * chance[own, other]
 
 
 @jit
-def _worth_of_tile(desk, lore, tile, end, points):
+def _worth_of_tile(table, desk, book, lore, tile, end, points):
     """What the rules say of laying this tile at this end."""
-    table, worth = desk.table, 0.0
+    worth = 0.0
     if tile == _FIVE_FOUR and table.placed == 0 and points > 0:
         worth += lore.lead_54
     if lore.cover_doubles != 0.0 and DOUBLE[tile]:
-        worth -= lore.cover_doubles * _chance_that_bare(desk, tile)
+        worth -= lore.cover_doubles * _chance_that_bare(table, desk, book, tile)
     if desk.opponents_end and desk.owner[end] == 2:
         worth -= lore.spare_partner
     if table.rules.going_out == BONUS_PIPS:
@@ -358,28 +418,29 @@ def _worth_of_tile(desk, lore, tile, end, points):
 
 
 @jit
-def _chance_that_bare(desk, tile):
+def _chance_that_bare(table, desk, book, tile):
     """Chance that neither partner nor the own hand covers a double, if the hand goes on at all."""
-    table = desk.table
     covers = FITS[LOW[tile]] & ~tile_bit(tile)
     if table.hands[0] & covers or table.held[0] == 1:
         return 0.0
-    return chance_of_none(desk, 2, covers) if desk.partner else 1.0
+    return chance_of_none(table, desk, book, 2, covers) if desk.partner else 1.0
 
 
 @jit
-def _worth_of_line(desk, book, lore, tile, end):
+def _worth_of_line(table, desk, book, lore, tile, end):
     """What the rules say of the line that a placement leaves."""
-    table, worth = desk.table, 0.0
-    fits, kept = fitting_anywhere(desk.after), table.hands[0] & ~tile_bit(tile)
-    stitched = fits & ~FITS[desk.after.ends[end]] == 0
-    if lore.hold_stitch != 0.0 and desk.ahead and table.placed > 0 and stitched:
-        worth -= lore.hold_stitch
-    if desk.block != 0.0 and fits & kept == 0:
-        blocked = 1.0
-        for seat in range(1, table.rules.num_players):
-            blocked *= chance_of_none(desk, seat, fits)
-        worth += desk.block * blocked
+    worth = 0.0
+    kept = table.hands[0] & ~tile_bit(tile)
+    if lore.hold_stitch != 0.0 or desk.block != 0.0:
+        fits = look_ahead(table, tile, end)[1]
+        stitched = fits & ~FITS[joined(table, tile, end)[0][end]] == 0
+        if desk.ahead and table.placed > 0 and stitched:
+            worth -= lore.hold_stitch
+        if desk.block != 0.0 and fits & kept == 0:
+            blocked = 1.0
+            for seat in range(1, table.rules.num_players):
+                blocked *= chance_of_none(table, desk, book, seat, fits)
+            worth += desk.block * blocked
     if lore.follow_self != 0.0:
-        worth += lore.follow_self * most_gained(desk, book, 0, kept) / table.rules.score_unit
+        worth += lore.follow_self * most_gained(table, desk, book, 0, kept) / table.rules.score_unit
     return worth

@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivesthrees_env.kernel.jit import clear, copy, count_bits, fetch_add, jit, lowest_bit, positives, unpack
+from fivesthrees_env.kernel.known import borrowed, scratch
+from fivesthrees_env.kernel.record import MATCH
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -170,6 +172,37 @@ def test_copy_writes_a_row_and_nothing_beside_it(values: list[int], more: int) -
 @settings(max_examples=50)
 def test_positives_tells_which_numbers_are_above_zero(values: list[int]) -> None:
     assert _positives(np.array(values, np.int8)) == sum(1 << k for k, value in enumerate(values) if value > 0)
+
+
+@jit
+def _times(array, factor):
+    """A borrowed array, changed in place, and its sum."""
+    lent = borrowed(array)
+    lent *= factor
+    return lent.sum()
+
+
+def test_a_borrowed_array_is_the_same_memory_and_still_its_owners() -> None:
+    array = np.arange(5)
+    before = sys.getrefcount(array)
+    assert _times(array, 3) == 30
+    assert array.tolist() == [0, 3, 6, 9, 12]
+    assert sys.getrefcount(array) == before
+
+
+@jit
+def _next_to(matches, i):
+    """The seat after one that is written to scratch records: like those of an array, like one record."""
+    one, other = scratch(matches), scratch(matches[i])
+    one.seat, other.seat = matches[i].seat, matches[i].seat + 1
+    return one.seat, other.seat
+
+
+def test_scratch_records_are_no_records_of_the_array_and_not_each_other() -> None:
+    matches = np.zeros(3, MATCH)
+    matches["seat"] = [0, 1, 2]
+    assert _next_to(matches, 1) == (1, 2)
+    assert matches["seat"].tolist() == [0, 1, 2]
 
 
 @jit

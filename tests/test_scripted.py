@@ -63,6 +63,34 @@ def _choose_on_matches(matches, desks, book, chance, lore, actions):
         actions[i, 1] = expert_action(desks[0], book, chance, lore)
 
 
+def many_views(preset: str, matches: int = 64, steps: int = 20) -> np.ndarray:
+    """Views of seats that have a choice, so many that it pays to compile for their game."""
+    batch, rng = MatchBatch(matches, preset, seed=9, skip_forced=True), RNG(9)
+    views = []
+    for _ in range(steps):
+        views.append(batch.views.copy())
+        batch.step(batch.random_actions(rng))
+    return np.concatenate(views)
+
+
+@every_player
+@pytest.mark.parametrize("preset", ["fives_and_threes-4p", "all_fives-4p"])
+def test_players_compiled_for_a_game_choose_like_any_other(preset: str, player: Agent) -> None:
+    views = many_views(preset)
+    few = [player.act(part, RNG(0)) for part in np.split(views, 20)]
+    np.testing.assert_array_equal(player.act(views, RNG(0)), np.concatenate(few))
+
+
+@every_player
+def test_many_views_of_two_games_are_not_taken_for_one(player: Agent) -> None:
+    views = many_views("fives_and_threes-4p")
+    views["rules"][1::2] = Rules.preset("fives_and_threes-4p-singles").record
+    few = [player.act(part, RNG(0)) for part in np.split(views, 20)]
+    np.testing.assert_array_equal(player.act(views, RNG(0)), np.concatenate(few))
+    every_other = views[::2]  # of one game, with gaps in memory
+    np.testing.assert_array_equal(player.act(every_other, RNG(0)), player.act(every_other.copy(), RNG(0)))
+
+
 @every_player
 def test_the_last_tile_fears_no_reply(player: Agent) -> None:
     """Going out ends the round: what others could do next is of no account."""
@@ -435,7 +463,7 @@ def test_a_point_is_worth_something_at_every_score(preset: str) -> None:
 def _points(views, desks, chance, lore, worth):
     for i in range(views.size):
         look(desks[0], views[i], True)
-        _take_stock(desks[0], chance, lore)
+        _take_stock(desks[0].table, desks[0], chance, lore)
         worth[i] = desks[0].point
 
 

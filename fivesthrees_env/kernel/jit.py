@@ -22,7 +22,7 @@ from numba.core import cgutils, event, types
 from numba.extending import intrinsic
 
 _CACHE_LINE = 64  # bytes
-_HOT_LINES = 4  # what a ply touches of a match, where records do not begin on a line
+_HOT_LINES = 6  # of a match, the first plies of the round included; records do not begin on a line
 
 # The instruction by which a core is told that it only waits, as LLVM names it.
 _PAUSES: dict[str, tuple[Any, ...]] = {

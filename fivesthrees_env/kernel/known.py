@@ -20,7 +20,7 @@ from numba.core.datamodel import models
 from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
 from numba.extending import NativeValue, intrinsic, register_model, unbox
 
-__all__ = ["KnownGame", "known", "places_in", "scratch"]
+__all__ = ["KnownGame", "borrowed", "known", "places_in", "scratch"]
 
 _CACHE_LINE = 64  # bytes
 
@@ -126,15 +126,32 @@ def places_in(typingctx: Any, game: Any) -> Any:
 
 
 @_intrinsic
-def scratch(typingctx: Any, matches: Any) -> Any:
-    """A record like those of an array, on the stack, not initialised: working memory of one function.
+def scratch(typingctx: Any, records: Any) -> Any:
+    """A record like this one or those of this array, on the stack, not initialised: working memory.
 
-    What the compiler can follow never reaches memory at all.
+    It lasts as long as the function that asks for it. What the compiler can follow never reaches memory at
+    all.
+    """
+    record = records.dtype if isinstance(records, types.Array) else records
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        memory = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(8), record.size))
+        memory.align = _CACHE_LINE
+        return builder.bitcast(memory, context.get_value_type(record))
+
+    return record(records), codegen
+
+
+@_intrinsic
+def borrowed(typingctx: Any, array: Any) -> Any:
+    """The same array without its reference count, which costs an atomic step wherever it is handed on.
+
+    For a loop whose caller keeps the array alive.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        memory = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(8), matches.dtype.size))
-        memory.align = _CACHE_LINE
-        return builder.bitcast(memory, context.get_value_type(matches.dtype))
+        uncounted = context.make_array(array)(context, builder, args[0])
+        uncounted.meminfo = cgutils.get_null_value(uncounted.meminfo.type)
+        return uncounted._getvalue()
 
-    return matches.dtype(matches), codegen
+    return array(array), codegen

@@ -6,14 +6,25 @@ import numpy as np
 
 from fivesthrees_env.kernel.jit import call, jit, lowest_bit
 from fivesthrees_env.kernel.layout import fitting_anywhere
-from fivesthrees_env.kernel.record import BLOCKED, NONE, OUT, OVER_TARGET, WIN_ON_LEAD
-from fivesthrees_env.tiles import PIPS
+from fivesthrees_env.kernel.record import BLOCKED, MAX_ENDS, NONE, OUT, OVER_TARGET, WIN_ON_LEAD
+from fivesthrees_env.tiles import MAX_HIGHEST, PIPS
 
 THREES_AND_FIVES, FIVES, FIVES_OVER_5 = range(3)  # Rules.scoring
 BONUS_NONE, BONUS_ONE, BONUS_PIPS = range(3)  # Rules.going_out
 BLOCK_NONE, BLOCK_OTHERS_MINUS_OWN, BLOCK_OTHERS = range(3)  # Rules.block
 BOTH_OUT, FIRST_OUT = range(2)  # Rules.pair_round_end
 REJECT, WIN = range(2)  # Rules.overshoot
+
+
+def _points(count: int) -> tuple[int, int, int]:
+    """Points for an end count in each kind of scoring (FT-13, AF-6)."""
+    threes = count // 3 if count % 3 == 0 else 0
+    fives = count // 5 if count % 5 == 0 else 0
+    return threes + fives, 5 * fives, fives
+
+
+#: By scoring and count. Divisions take long, and which count is worth something cannot be predicted.
+_POINTS = np.array([_points(count) for count in range(2 * MAX_ENDS * MAX_HIGHEST + 1)]).T.copy()
 
 
 @jit
@@ -26,16 +37,7 @@ def side_of(match, seat):
 @jit
 def points_of(match, count):
     """Points for an end count (FT-13, AF-6)."""
-    if match.rules.scoring == THREES_AND_FIVES:
-        points = 0
-        if count % 3 == 0:
-            points += count // 3
-        if count % 5 == 0:
-            points += count // 5
-        return points
-    if count % 5:
-        return 0
-    return count if match.rules.scoring == FIVES else count // 5
+    return _POINTS[match.rules.scoring, np.uint64(count)]
 
 
 @jit
