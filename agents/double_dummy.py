@@ -28,7 +28,7 @@ import numpy as np
 from agents.equity import EquityTable, value_of_round
 from fivesthrees_env.kernel.jit import call, count_bits, jit, lowest_bit
 from fivesthrees_env.kernel.layout import look_ahead, playable
-from fivesthrees_env.kernel.play import draw_action, knock_action, make_ply, may_draw, next_seat
+from fivesthrees_env.kernel.play import make_ply, next_seat, without_placement
 from fivesthrees_env.kernel.random import mix
 from fivesthrees_env.kernel.record import MATCH, MAX_ENDS, MAX_SEATS, NONE
 from fivesthrees_env.kernel.settle import (
@@ -215,7 +215,7 @@ def list_legal(frame):
     for end in range(state.rules.num_ends):
         n = append_moves(frame, n, end, playable(state, state.seat, end))
     if n == 0:
-        frame.actions[0], n = draw_action(state) if may_draw(state) else knock_action(state), 1
+        frame.actions[0], n = without_placement(state), 1
     frame.count = n
 
 
@@ -309,7 +309,7 @@ def open_frame(frame, table, task, equity):
         if count == 1:
             action = np.int64(frame.actions[0])
         elif count == 0:
-            action = draw_action(state) if may_draw(state) else knock_action(state)
+            action = without_placement(state)
         elif frame.depth > 0:
             break
         else:

@@ -21,9 +21,7 @@ from fivesthrees_env.kernel.jit import call, jit, lowest_bit
 from fivesthrees_env.kernel.layout import playable
 from fivesthrees_env.kernel.play import (
     accepted_points,
-    draw_action,
-    knock_action,
-    may_draw,
+    without_placement,
 )
 from fivesthrees_env.kernel.random import seed_stream
 from fivesthrees_env.kernel.record import MATCH, NONE
@@ -100,7 +98,7 @@ def racing_action(match, leaf):
 
     Near the target it rather makes 59 than 60. It looks at nothing that the seat to move does not see.
     """
-    best = draw_action(match) if may_draw(match) else knock_action(match)
+    best = without_placement(match)
     side, opener, best_worth = side_of(match, match.seat), next_opener(match), -np.inf
     score = match.scores[side]
     for end in range(match.rules.num_ends):
