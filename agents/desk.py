@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fivesthrees_env.kernel.jit import count_bits, jit, positives
+from fivesthrees_env.kernel.jit import count_bits, jit, lowest_bit, positives, sharing
 from fivesthrees_env.kernel.known import scratch
 from fivesthrees_env.kernel.layout import clear_line, end_count, join, joined, look_ahead, tile_bit
 from fivesthrees_env.kernel.play import next_seat
@@ -42,6 +42,9 @@ _WITH_ANY = np.array(
     ]
 )
 
+_LANES = 8  # gains that are compared at once
+
+_sharing = sharing(_LANES)
 _drawn_since = positives(MAX_HIGHEST + 1)
 
 DESK = np.dtype(
@@ -74,6 +77,8 @@ class Book(NamedTuple):
 
     gains: np.ndarray
     """(G,) int64: all gains of a placement in points, falling; the last is 0."""
+    steps: np.ndarray
+    """(G,) int64: the same in units of ``Rules.score_unit``."""
     tiles: np.ndarray
     """(rows, G) uint64: the tiles that make a gain at an end."""
     better: np.ndarray
@@ -81,6 +86,8 @@ class Book(NamedTuple):
     none_of: np.ndarray
     """(held, tiles, k) float64: the chance that a hand drawn from some tiles has none of k of these
     (hypergeometric)."""
+    surely_none_of: np.ndarray
+    """The same for those who take a hand to hold every tile that it may hold: 1 or 0."""
 
 
 @lru_cache(maxsize=64)
@@ -96,7 +103,9 @@ def gain_book(rules: Rules) -> Book:
     fits = np.where(FITS[: rules.highest + 1, None] & bits, bits, np.uint64(0))
     tiles = [_rows(fits, points == gain) for gain in gains]
     better = [_rows(fits, points > least) for least in range(gains[0] + 1)]
-    return Book(gains, np.stack(tiles, -1), np.stack(better, -1), _chances_of_none(rules.num_tiles))
+    none_of = _chances_of_none(rules.num_tiles)
+    steps = gains // rules.score_unit
+    return Book(gains, steps, np.stack(tiles, -1), np.stack(better, -1), none_of, np.floor(none_of))
 
 
 def _rows(fits: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -226,37 +235,37 @@ def bonus_of(table, seat):
 
 
 @jit
-def accepted_gain(table, book, g, seat, bonus, before):
-    """The g-th gain of the book and a bonus, as far as a score would take them.
+def first_accepted(table, book, seat, bonus, before):
+    """From which gain of the book on a score would take them with a bonus: nearly always all of them.
 
     `before`: what the seat's side has gained by then.
     """
-    points = book.gains[g] + bonus
-    return 0 if refusal(table, side_of(table, seat), before + points, False) else points
+    side, g = side_of(table, seat), np.int64(0)
+    while g < len(book.gains) and refusal(table, side, before + book.gains[g] + bonus, False):
+        g += 1
+    return g
 
 
 @jit
 def most_gained(table, desk, book, seat, tiles):
     """The most that a seat gains next by any one of some tiles, in points."""
-    bonus, most = bonus_of(table, seat), np.int64(0)
-    for g in range(len(book.gains)):
-        if desk.gaining[g] & tiles:
-            most = max(most, accepted_gain(table, book, g, seat, bonus, 0))
-    return most
+    bonus, hits = bonus_of(table, seat), np.uint64(0)
+    for g in range(0, len(book.gains), _LANES):
+        hits |= _sharing(desk.gaining, g, tiles) << np.uint64(g)
+    hits &= tile_bit(len(book.gains)) - tile_bit(first_accepted(table, book, seat, bonus, 0))
+    return book.gains[lowest_bit(hits)] + bonus if hits else 0
 
 
 @jit
 def expected_gain(table, desk, book, seat):
     """What a seat gains next by its best tile, expected, in points."""
-    bonus = bonus_of(table, seat)
+    bonus, may_hold = bonus_of(table, seat), desk.tiles[seat]
+    chances = book.none_of[np.uint64(table.held[seat]), count_bits(may_hold)]
     mean, tiles, none = 0.0, np.uint64(0), 1.0
-    for g in range(len(book.gains)):  # `none`: chance that no tile gains this or more
-        points = accepted_gain(table, book, g, seat, bonus, 0)
-        if points:
-            tiles |= desk.gaining[g]
-        none_either = chance_of_none(table, desk, book, seat, tiles)
-        mean += (none - none_either) * points
-        none = none_either
+    for g in range(first_accepted(table, book, seat, bonus, 0), len(book.gains)):
+        tiles |= desk.gaining[g]
+        none_better, none = none, chances[count_bits(tiles & may_hold)]
+        mean += (none_better - none) * (book.gains[g] + bonus)
     return mean
 
 

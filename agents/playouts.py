@@ -13,7 +13,7 @@ import numpy as np
 from agents.belief import fill_present, fill_start, make_move, past_action, sample_places
 from agents.desk import Book, gain_book, look, new_desk
 from agents.equity import Equity, EquityError, EquityTable, win_probability
-from agents.race import race
+from agents.race import Odds, odds
 from agents.scripted import Lore, expert_action
 from agents.softmax import SoftmaxGreedy, softmax_chance
 from fivesthrees_env.kernel.deal import next_opener
@@ -128,14 +128,13 @@ class ExpertTools(NamedTuple):
     desk: np.ndarray
     """(1,) of dtype ``DESK``."""
     book: Book
-    chance: np.ndarray
-    """(needs, needs) float64; see ``race``."""
+    odds: Odds
     lore: Lore
 
 
 def expert_tools(rules: Rules) -> ExpertTools:
     """The tools for a game, with a desk of their own."""
-    return ExpertTools(new_desk(), gain_book(rules), race(rules), Lore())
+    return ExpertTools(new_desk(), gain_book(rules), odds(rules), Lore())
 
 
 @call
@@ -144,7 +143,7 @@ def finish_round_expertly(match, tools):
     desk = tools.desk[0]
     while not (match.over or match.event.round_end):
         look(desk, match, True)
-        make_move(match, expert_action(desk, tools.book, tools.chance, tools.lore))
+        make_move(match, expert_action(desk, tools.book, tools.odds, tools.lore))
 
 
 # ----------------------------------------------------------------------------------------- likely deals

@@ -10,6 +10,7 @@ meet: in Fives and Threes a side that needs 2 wins more often than one that need
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,10 +22,12 @@ from fivesthrees_env.kernel.record import MATCH
 from fivesthrees_env.opponents import greedy_action
 from fivesthrees_env.rules import Rules
 
-__all__ = ["MAX_GAIN", "even_race", "gain_frequencies", "race"]
+__all__ = ["MAX_GAIN", "PAST", "Odds", "even_race", "gain_frequencies", "odds", "race"]
 
 #: Gains are below this number, in units of ``Rules.score_unit``: at most 60 pips of double-nine and 3 knocks.
 MAX_GAIN = 64
+#: How far below 0 a need may fall in ``Odds``: that is added to it.
+PAST = 2 * MAX_GAIN
 _ROUNDS = 400
 _SWEEPS = 30
 
@@ -50,6 +53,33 @@ def even_race(rules: Rules) -> np.ndarray:
     chance = 0.5 + (needs - needs[:, None]) / (2.0 * len(needs))
     chance.setflags(write=False)
     return chance
+
+
+class Odds(NamedTuple):
+    """A table of chances as compiled code reads it: by either side's need, a row at a time.
+
+    Both are (needs, PAST + needs) float64, read-only. The second need may be as low as -PAST, after a score
+    over the target; it is looked up at ``PAST + need``.
+    """
+
+    by_own: np.ndarray
+    """By the need of the side to move, then by the other side's."""
+    by_other: np.ndarray
+    """By the other side's need, then by that of the side to move."""
+
+
+@lru_cache(maxsize=64)
+def odds(rules: Rules, aim: bool = True) -> Odds:
+    """The chances of ``race``, or of ``even_race`` for a player without an aim."""
+    chance = race(rules) if aim else even_race(rules)
+    return Odds(_over_target(chance), _over_target(chance.T.copy()))
+
+
+def _over_target(chance: np.ndarray) -> np.ndarray:
+    """The table with columns for needs below 0, which are met as well as 0 is."""
+    padded = np.pad(chance, [(0, 0), (PAST, 0)], mode="edge")
+    padded.setflags(write=False)
+    return padded
 
 
 def gain_frequencies(rules: Rules) -> np.ndarray:

@@ -3,9 +3,9 @@
 Both are compiled, and serve twice: as agents over batches of views, and as play-out policies on matches.
 A play-out looks at a match from the seat to move, and sees no more than that seat does:
 
-    desk, book, chance, lore = new_desk()[0], gain_book(rules), race(rules), Lore()
+    desk, book, odds, lore = new_desk()[0], gain_book(rules), odds(rules), Lore()
     look(desk, match, True)
-    action = expert_action(desk, book, chance, lore)
+    action = expert_action(desk, book, odds, lore)
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 
 from agents.desk import (
     Book,
-    accepted_gain,
     bonus_of,
     chance_of_none,
     expected_gain,
+    first_accepted,
     gain_book,
     lay_again,
     most_gained,
@@ -31,9 +31,9 @@ from agents.desk import (
     unseen_tiles,
     without_voids,
 )
-from agents.race import even_race, race
+from agents.race import PAST, Odds, odds
 from fivesthrees_env.kernel.jit import call, count_bits, jit, lowest_bit, prefetch
-from fivesthrees_env.kernel.known import KnownGame, borrowed, known, places_in, scratch
+from fivesthrees_env.kernel.known import KnownGame, borrowed, known, numbers_of, scratch
 from fivesthrees_env.kernel.layout import joined, look_ahead, playable, tile_bit
 from fivesthrees_env.kernel.play import accepted_points, only_action
 from fivesthrees_env.kernel.record import MATCH, RULES
@@ -172,10 +172,8 @@ class ExpertAgent:
         actions = np.empty(len(views), np.int64)
         if len(views):
             rules = Rules.from_record(views["rules"][0])
-            chance = race(rules) if self.lore.aim else even_race(rules)
-            _act_expertly(
-                views, _game_of(views, rules), new_desk(), gain_book(rules), chance, self.lore, actions
-            )
+            game, book, chances = _game_of(views, rules), gain_book(rules), odds(rules, self.lore.aim)
+            _act_expertly(views, game, new_desk(), book, chances, self.lore, actions)
         return actions
 
 
@@ -190,7 +188,8 @@ def _known_game(rules: Rules) -> KnownGame:
 
 
 def _gains(rules: Rules) -> np.ndarray:
-    return gain_book(rules).gains[None]
+    book = gain_book(rules)
+    return np.stack([book.gains, book.steps])
 
 
 def _of_one_game(views: np.ndarray) -> bool:
@@ -211,25 +210,29 @@ def _rules_are_alike(views):
 @jit
 def _act_smart_greedily(views, game, desks, book, expected, take_win, actions):
     views, desk = known(views, game), scratch(desks)
-    book = Book(places_in(game)[0], borrowed(book.tiles), borrowed(book.better), borrowed(book.none_of))
+    rows = numbers_of(game)
+    book = _uncounted(book, rows[0], rows[1])
     for i in range(views.size):
         prefetch(views, min(i + _AHEAD, views.size - 1))
         actions[i] = _smart_greedy_action(views[i], desk, book, expected, take_win)
 
 
 @jit
-def _act_expertly(views, game, desks, book, chance, lore, actions):
+def _act_expertly(views, game, desks, book, odds, lore, actions):
     views, desk = known(views, game), scratch(desks)
-    book = Book(places_in(game)[0], borrowed(book.tiles), borrowed(book.better), borrowed(book.none_of))
-    chance = borrowed(chance)
+    rows = numbers_of(game)
+    book = _uncounted(book, rows[0], rows[1])
+    odds = Odds(borrowed(odds.by_own), borrowed(odds.by_other))
     for i in range(views.size):
         prefetch(views, min(i + _AHEAD, views.size - 1))
-        actions[i] = _expert_action(views[i], desk, book, chance, lore)
+        actions[i] = _expert_action(views[i], desk, book, odds, lore)
 
 
 @jit
-def _uncounted(book):
-    return Book(borrowed(book.gains), borrowed(book.tiles), borrowed(book.better), borrowed(book.none_of))
+def _uncounted(book, gains, steps):
+    """A book without reference counts, its gains those that the compiler may know."""
+    tiles, better = borrowed(book.tiles), borrowed(book.better)
+    return Book(gains, steps, tiles, better, borrowed(book.none_of), borrowed(book.surely_none_of))
 
 
 # ------------------------------------------------------------------------------------ smart-greedy
@@ -245,7 +248,8 @@ def smart_greedy_action(desk, book, expected, take_win):
         expected: weigh the replies by chance.
         take_win: fear no reply to a win.
     """
-    return _smart_greedy_action(desk.table, desk, _uncounted(book), expected, take_win)
+    book = _uncounted(book, borrowed(book.gains), borrowed(book.steps))
+    return _smart_greedy_action(desk.table, desk, book, expected, take_win)
 
 
 @jit
@@ -278,25 +282,26 @@ def _smart_greedy_action(table, desk, book, expected, take_win):
 
 
 @call
-def expert_action(desk, book, chance, lore):
+def expert_action(desk, book, odds, lore):
     """What ``ExpertAgent`` does at a desk that ``look`` has laid out with the plies of the round.
 
     Args:
         desk: of dtype ``DESK``.
         book: ``gain_book(rules)``.
-        chance: ``race(rules)``, or ``even_race(rules)`` for an expert without an aim.
+        odds: ``odds(rules)``, or ``odds(rules, aim=False)`` for an expert without an aim.
         lore: a ``Lore``.
     """
-    return _expert_action(desk.table, desk, _uncounted(book), borrowed(chance), lore)
+    book = _uncounted(book, borrowed(book.gains), borrowed(book.steps))
+    return _expert_action(desk.table, desk, book, odds, lore)
 
 
 @jit
-def _expert_action(table, desk, book, chance, lore):
+def _expert_action(table, desk, book, odds, lore):
     best, best_rank = only_action(table), -np.inf
     if best >= 0:
         return best
     _read_hands(table, desk, book, lore)
-    _take_stock(table, desk, chance, lore)
+    _take_stock(table, desk, odds, lore)
     for end in range(table.rules.num_ends):
         tiles = playable(table, 0, end)
         while tiles:
@@ -306,7 +311,7 @@ def _expert_action(table, desk, book, chance, lore):
             if lore.take_win and table.scores[0] + points >= table.rules.target:
                 return end * np.int64(table.rules.num_tiles) + tile
             note_gains(table, desk, book, tile, end)
-            rank = _prospects(table, desk, book, chance, lore, points)
+            rank = _prospects(table, desk, book, odds, lore, points)
             rank += _worth_of_tile(table, desk, book, lore, tile, end, points)
             rank += _worth_of_line(table, desk, book, lore, tile, end)
             if rank > best_rank:
@@ -328,17 +333,17 @@ def _read_hands(table, desk, book, lore):
 
 
 @jit
-def _take_stock(table, desk, chance, lore):
+def _take_stock(table, desk, odds, lore):
     """Note on the desk what does not depend on the placement: needs, worth of a point, ends, blocks."""
     rules = table.rules
     desk.rival = next_opponent(table, 0)
     unit = np.int64(rules.score_unit)
-    desk.own_need = own = (np.int64(rules.target) - table.scores[0]) // unit
-    desk.other_need = other = (np.int64(rules.target) - table.scores[side_of(table, desk.rival)]) // unit
+    desk.own_need = own = _need(table.scores[0], rules.target, unit)
+    desk.other_need = other = _need(table.scores[side_of(table, desk.rival)], rules.target, unit)
     step = min(3, own, other)
-    gain = chance[own - step, other] - chance[own, other - step]
+    gain = odds.by_own[own - step, PAST + other] - odds.by_own[own, PAST + other - step]
     desk.point = max(gain / (2 * step), _LEAST_POINT)
-    desk.ahead = chance[own, other] > 0.5
+    desk.ahead = odds.by_own[own, PAST + other] > 0.5
     desk.partner = rules.num_sides < rules.num_players
     desk.opponents_end = False
     if desk.partner and lore.spare_partner != 0.0:
@@ -350,6 +355,12 @@ def _take_stock(table, desk, chance, lore):
             desk.block += lore.block_behind
         if own < _ONE_PLACEMENT and lore.block_busts != 0.0 and _every_play_busts(table):
             desk.block += lore.block_busts
+
+
+@jit
+def _need(score, target, unit):
+    """From a score to the target in units, rounded up."""
+    return -((np.int64(score) - np.int64(target)) // unit)
 
 
 @jit
@@ -368,38 +379,41 @@ def _every_play_busts(table):
 
 
 @jit
-def _prospects(table, desk, book, chance, lore, points):
+def _prospects(table, desk, book, odds, lore, points):
     """The race after a placement, the expected reply and partner's expected follow-up, in points."""
     own, other = max(desk.own_need - points // table.rules.score_unit, 0), desk.other_need
-    mean = _after_best(table, desk, book, chance, desk.rival, False, own, other, 0, lore.weigh_replies)
+    replies = book.none_of if lore.weigh_replies else book.surely_none_of
+    mean = _after_best(table, desk, book, replies, desk.rival, odds.by_own[own], other, 0)
     if desk.partner and lore.follow_partner != 0.0 and table.held[2] and own > 0:
-        follow = _after_best(table, desk, book, chance, 2, True, own, other, points, True)
-        mean += lore.follow_partner * (follow - chance[own, other])
+        worth = odds.by_other[other]
+        follow = _after_best(table, desk, book, book.none_of, 2, worth, own, points)
+        mean += lore.follow_partner * (follow - worth[PAST + own])
     return mean / desk.point
 
 
 @jit
-def _after_best(table, desk, book, chance, seat, ours, own, other, before, weighed):
-    """Chance to win the race from these needs after a seat's best tile, expected.
+def _after_best(table, desk, book, none_of, seat, worth, need, before):
+    """Chance to win the race after a seat's best tile, expected.
 
-    Its side has made some points `before`. Without `weighed` the seat is taken to hold every tile that it
-    may hold.
+    Its side has made some points `before`, which has left it a need; `worth` tells the chance by its need.
     """
-    bonus = bonus_of(table, seat)
-    unit = np.int64(table.rules.score_unit)
+    bonus, may_hold = bonus_of(table, seat), desk.tiles[seat]
+    chances = none_of[np.uint64(table.held[seat]), count_bits(may_hold)]
+    first = first_accepted(table, book, seat, bonus, before)
+    if first == 0:  # nearly always: a loop over all gains, however many, has no branches once unrolled
+        return _mean_worth(desk, book, chances, may_hold, worth, need, bonus, 0)
+    return _mean_worth(desk, book, chances, may_hold, worth, need, bonus, first)
+
+
+@jit
+def _mean_worth(desk, book, chances, may_hold, worth, need, bonus, first):
+    """The worth of the best gain from the first one on, expected; `chances`: of none, by number of tiles."""
     mean, tiles, none = 0.0, np.uint64(0), 1.0
-    for g in range(len(book.gains)):  # as in ``expected_gain``
-        gain = accepted_gain(table, book, g, seat, bonus, before)
-        if gain:
-            tiles |= desk.gaining[g]
-        none_either = chance_of_none(table, desk, book, seat, tiles)
-        if not weighed and none_either < 1.0:
-            none_either = 0.0
-        gain = gain if unit == 1 else gain // unit  # a division takes long
-        here = chance[max(own - gain, 0), other] if ours else chance[own, max(other - gain, 0)]
-        mean += (none - none_either) * here
-        none = none_either
-    return mean + none * chance[own, other]
+    for g in range(first, len(book.gains)):  # as in ``expected_gain``
+        tiles |= desk.gaining[g]
+        none_better, none = none, chances[count_bits(tiles & may_hold)]
+        mean += (none_better - none) * worth[np.uint64(PAST + need - book.steps[g] - bonus)]
+    return mean + none * worth[np.uint64(PAST + need)]
 
 
 @jit

@@ -17,7 +17,7 @@ import numpy as np
 from fivesthrees_env.kernel.deal import start_match
 from fivesthrees_env.kernel.episode import advance, begin
 from fivesthrees_env.kernel.jit import call, jit, prefetch, prefetch_hot
-from fivesthrees_env.kernel.known import KnownGame, known, places_in, scratch
+from fivesthrees_env.kernel.known import KnownGame, known, numbers_of, scratch
 from fivesthrees_env.kernel.play import allows, only_action, placements_of, write_mask_of
 from fivesthrees_env.kernel.record import MATCH, MAX_ENDS, MAX_PLIES, NONE
 from fivesthrees_env.match import IllegalAction, check_seed
@@ -379,7 +379,7 @@ def _step_blocks(
     observations, masks, placements, seats,
 ):  # fmt: skip
     """Step and observe the matches of every block that this thread gets."""
-    matches, places = known(matches, game), places_in(game)
+    matches, places = known(matches, game), numbers_of(game)
     view = scratch(matches)
     view.rules = matches[0].rules
     block = next_block(blocks)
@@ -416,7 +416,7 @@ def _prefetch(matches, i):
 @jit
 def _observe_blocks(blocks, matches, game, observations, masks, placements, seats):
     """What the seat to move sees and may do, in the matches of every block that this thread gets."""
-    matches, places = known(matches, game), places_in(game)
+    matches, places = known(matches, game), numbers_of(game)
     view = scratch(matches)
     view.rules = matches[0].rules
     block = next_block(blocks)

@@ -10,10 +10,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from fivesthrees_env.kernel.jit import count_bits, jit, lowest_bit
-from fivesthrees_env.kernel.layout import look_ahead, playable, tile_bit
+from fivesthrees_env.kernel.layout import at_end, look_ahead, playable, tile_bit
 from fivesthrees_env.kernel.play import (
     accepted_points,
-    at_end,
     knock_action,
     may_draw,
     nowhere,

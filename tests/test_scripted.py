@@ -9,7 +9,7 @@ import pytest
 from conftest import PRESETS, Tile, action_id, random_plies, tile_id
 
 from agents.desk import gain_book, look, new_desk
-from agents.race import even_race, gain_frequencies, race
+from agents.race import PAST, even_race, gain_frequencies, odds, race
 from agents.scripted import (
     WHEN_ON,
     ExpertAgent,
@@ -50,17 +50,17 @@ def test_play_outs_on_matches_choose_like_agents_on_views() -> None:
     rules, desk, actions = batch.rules, new_desk(), np.empty((60, 2), np.int64)
     for _ in range(12):
         batch.step(batch.random_actions(rng))
-        _choose_on_matches(batch.matches, desk, gain_book(rules), race(rules), Lore(), actions)
+        _choose_on_matches(batch.matches, desk, gain_book(rules), odds(rules), Lore(), actions)
         np.testing.assert_array_equal(actions[:, 0], PLAYERS["smart-greedy"].act(batch.views, rng))
         np.testing.assert_array_equal(actions[:, 1], PLAYERS["expert"].act(batch.views, rng))
 
 
 @jit
-def _choose_on_matches(matches, desks, book, chance, lore, actions):
+def _choose_on_matches(matches, desks, book, odds, lore, actions):
     for i in range(matches.size):
         look(desks[0], matches[i], True)
         actions[i, 0] = smart_greedy_action(desks[0], book, False, True)
-        actions[i, 1] = expert_action(desks[0], book, chance, lore)
+        actions[i, 1] = expert_action(desks[0], book, odds, lore)
 
 
 def many_views(preset: str, matches: int = 64, steps: int = 20) -> np.ndarray:
@@ -211,6 +211,19 @@ def test_a_race_is_a_table_of_chances(preset: str) -> None:
     assert (race(rules)[1:, 0] == 0).all()
     assert (race(rules)[1:, 1:] + race(rules)[1:, 1:].T >= 0.999).all()  # to move is never a burden
     assert race(rules) is race(rules)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("aim", [True, False])
+def test_odds_are_the_race_with_every_score_over_the_target_on_it(preset: str, aim: bool) -> None:
+    rules = Rules.preset(preset)
+    chance, table = race(rules) if aim else even_race(rules), odds(rules, aim)
+    needs = np.arange(len(chance))
+    for need in range(-PAST, len(chance)):
+        np.testing.assert_array_equal(table.by_own[:, PAST + need], chance[needs, max(need, 0)])
+        np.testing.assert_array_equal(table.by_other[:, PAST + need], chance[max(need, 0), needs])
+    assert not table.by_own.flags.writeable
+    assert not table.by_other.flags.writeable
 
 
 def test_a_race_solves_its_own_equation() -> None:
@@ -455,15 +468,15 @@ def test_a_point_is_worth_something_at_every_score(preset: str) -> None:
     views["scores"][:, 0] = np.repeat(scores, len(scores))
     views["scores"][:, 1] = np.tile(scores, len(scores))
     worth = np.empty(len(views))
-    _points(views, new_desk(), race(rules), Lore(), worth)
+    _points(views, new_desk(), odds(rules), Lore(), worth)
     assert (worth > 0).all()
 
 
 @jit
-def _points(views, desks, chance, lore, worth):
+def _points(views, desks, odds, lore, worth):
     for i in range(views.size):
         look(desks[0], views[i], True)
-        _take_stock(desks[0].table, desks[0], chance, lore)
+        _take_stock(desks[0].table, desks[0], odds, lore)
         worth[i] = desks[0].point
 
 

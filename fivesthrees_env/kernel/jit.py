@@ -21,7 +21,7 @@ from llvmlite import ir
 from numba.core import cgutils, event, types
 from numba.extending import intrinsic
 
-_CACHE_LINE = 64  # bytes
+CACHE_LINE = 64  # bytes
 _HOT_LINES = 6  # of a match, the first plies of the round included; records do not begin on a line
 
 # The instruction by which a core is told that it only waits, as LLVM names it.
@@ -180,6 +180,27 @@ def positives(count: int) -> Any:
     return positives_of
 
 
+def sharing(lanes: int) -> Any:
+    """An intrinsic: which of ``masks[start : start + lanes]`` (uint64) share a bit with a mask."""
+
+    @_intrinsic
+    def sharing_lanes(typingctx: Any, masks: Any, start: Any, mask: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            array = context.make_array(signature.args[0])(context, builder, args[0])
+            whole, word = ir.VectorType(ir.IntType(64), lanes), ir.IntType(32)
+            source = builder.bitcast(builder.gep(array.data, [args[1]]), whole.as_pointer())
+            one = builder.insert_element(ir.Constant(whole, ir.Undefined), args[2], word(0))
+            order = ir.Constant(ir.VectorType(word, lanes), None)
+            every = builder.shuffle_vector(one, ir.Constant(whole, ir.Undefined), order)
+            both = builder.and_(builder.load(source, align=8), every)
+            bits = builder.icmp_unsigned("!=", both, ir.Constant(whole, None))
+            return builder.zext(builder.bitcast(bits, ir.IntType(lanes)), ir.IntType(64))
+
+        return types.uint64(masks, types.int64, types.uint64), codegen
+
+    return sharing_lanes
+
+
 @_intrinsic
 def non_zeros(typingctx: Any, row: Any, start: Any) -> Any:
     """Which of ``row[start : start + 64]`` (int8) are not zero: a uint64, the first one lowest."""
@@ -279,7 +300,7 @@ def _prefetcher(lines: int) -> Any:
             kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
             ask = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
             for line in range(lines):
-                address = builder.gep(element, [ir.IntType(64)(line * _CACHE_LINE)])
+                address = builder.gep(element, [ir.IntType(64)(line * CACHE_LINE)])
                 builder.call(ask, [address, word(1), word(3), word(1)])  # to write, for all caches, data
             return context.get_dummy_value()
 

@@ -5,8 +5,8 @@ are stepped it pays to compile for the one game that they all play: ``known(matc
 records as a type whose ``rules`` are constants, and the compiler drops every branch and unrolls every loop
 that they decide. The source of the kernel stays as it is, and so does what it does.
 
-A kernel that can do both takes `game`, which is either a ``KnownGame`` or, where the rules are not to be
-compiled in, the array ``Layout.places``; numbers that follow from the rules come the same way.
+Numbers that follow from the rules, such as the places in an observation, come the same way: a kernel takes
+`game`, which is either a ``KnownGame`` or, where nothing is to be compiled in, the array of these numbers.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from numba.core.datamodel import models
 from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
 from numba.extending import NativeValue, intrinsic, register_model, unbox
 
-__all__ = ["KnownGame", "borrowed", "known", "places_in", "scratch"]
+from fivesthrees_env.kernel.jit import CACHE_LINE
 
-_CACHE_LINE = 64  # bytes
+__all__ = ["KnownGame", "borrowed", "known", "numbers_of", "scratch"]
 
 #: Functions written as LLVM instructions; typed by Numba, not for type checkers.
 _intrinsic: Any = intrinsic
@@ -33,18 +33,18 @@ class KnownGame:
 
     Args:
         rules: ``Rules.record``.
-        places: ``Layout.places``.
+        numbers: (rows, columns) int64, what else the kernel is to know.
     """
 
-    def __init__(self, rules: np.ndarray, places: np.ndarray) -> None:
+    def __init__(self, rules: np.ndarray, numbers: np.ndarray) -> None:
         values = tuple((name, rules[name].item()) for name in rules.dtype.names or ())
-        self._numba_type_ = _GameType(values, tuple(map(tuple, places.tolist())))
+        self._numba_type_ = _GameType(values, tuple(map(tuple, numbers.tolist())))
 
 
 class _GameType(types.Opaque):
-    def __init__(self, rules: tuple[tuple[str, int], ...], places: tuple[tuple[int, ...], ...]) -> None:
-        self.rules, self.places = rules, places
-        super().__init__(f"Game({rules}, {places})")
+    def __init__(self, rules: tuple[tuple[str, int], ...], numbers: tuple[tuple[int, ...], ...]) -> None:
+        self.rules, self.numbers = rules, numbers
+        super().__init__(f"Game({rules}, {numbers})")
 
 
 class _Known(types.Record):
@@ -110,13 +110,13 @@ def known(typingctx: Any, matches: Any, game: Any) -> Any:
 
 
 @_intrinsic
-def places_in(typingctx: Any, game: Any) -> Any:
-    """``Layout.places`` of a game: constants if it is known, the array itself if not."""
+def numbers_of(typingctx: Any, game: Any) -> Any:
+    """The numbers of a game: constants if it is known, the array itself if not."""
     if not isinstance(game, _GameType):
         return game(game), lambda context, builder, _, args: impl_ret_borrowed(
             context, builder, game, args[0]
         )
-    rows = game.places
+    rows = game.numbers
     table = types.UniTuple(types.UniTuple(types.int64, len(rows[0])), len(rows))
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -136,7 +136,7 @@ def scratch(typingctx: Any, records: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         memory = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(8), record.size))
-        memory.align = _CACHE_LINE
+        memory.align = CACHE_LINE
         return builder.bitcast(memory, context.get_value_type(record))
 
     return record(records), codegen

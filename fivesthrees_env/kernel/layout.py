@@ -19,6 +19,14 @@ def tile_bit(tile):
 
 
 @jit
+def at_end(values, end):
+    """One of four values at hand, chosen by the end: a branch here could not be predicted."""
+    left_or_right = values[LEFT] if end == LEFT else values[RIGHT]
+    up_or_down = values[UP] if end == UP else values[DOWN]
+    return left_or_right if end <= RIGHT else up_or_down
+
+
+@jit
 def clear_line(match):
     """Take every tile off the table."""
     for end in range(MAX_ENDS):
@@ -83,17 +91,17 @@ def joined(match, tile, end):
         left, right = low, high
         w_left = w_right = np.int8(1)  # FT-11: a lone double is counted once
     else:
-        free = low if match.ends[end] == high else high
+        free = low if at_end((left, right, up, down), end) == high else high
         weight = np.int8(1 + double)  # FT-10
         if match.placed == 1 and left == right:
             w_left = w_right = np.int8(2)  # FT-12: the free side of a led double is a terminal double
         if end == LEFT:
             left, w_left = free, weight
-        elif end == RIGHT:
+        if end == RIGHT:
             right, w_right = free, weight
-        elif end == UP:
+        if end == UP:
             up, w_up = free, weight
-        else:
+        if end == DOWN:
             down, w_down = free, weight
     if match.rules.spinner:
         if double and spinner == NONE:

@@ -7,6 +7,7 @@ import numpy as np
 from fivesthrees_env.kernel.deal import clear_event
 from fivesthrees_env.kernel.jit import jit, lowest_bit, unpack
 from fivesthrees_env.kernel.layout import (
+    at_end,
     end_count,
     join,
     look_ahead,
@@ -72,14 +73,6 @@ def placements_of(match):
 @jit
 def _placements(match, end):
     return playable(match, match.seat, end) if end < match.rules.num_ends and not match.over else _NOTHING
-
-
-@jit
-def at_end(placements, end):
-    """The placements at one end, chosen from values at hand: a branch here could not be predicted."""
-    left_or_right = placements[LEFT] if end == LEFT else placements[RIGHT]
-    up_or_down = placements[UP] if end == UP else placements[DOWN]
-    return left_or_right if end <= RIGHT else up_or_down
 
 
 @jit
