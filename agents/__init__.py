@@ -55,8 +55,12 @@ def load(name_or_path: str | Path, rules: Rules | None = None) -> Agent:
         raise ValueError(
             f"no agent {name!r}; allowed: {', '.join(names())}, the path of a checkpoint, or module:Class"
         )
-    from agents.neural import NeuralAgent
-
+    try:
+        from agents.neural import NeuralAgent
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"trained agents need {error.name}: pip install -e '.[train]'", name=error.name
+        ) from error
     return NeuralAgent.load(name_or_path, rules)
 
 

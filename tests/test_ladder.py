@@ -268,6 +268,25 @@ def test_the_command_prints_the_ladder(
     assert {path.name for path in tmp_path.iterdir()} == {PLAYED_FILE, TABLE_FILE, JSON_FILE, HEATMAP_FILE}
 
 
+def test_the_ladder_takes_the_rules_of_a_trained_agent_and_prints_a_command_that_can_be_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = Rules.preset("mini-3")
+    network = PolicyValueNet(Layout.of(rules).size, rules.num_actions, 8, 1)
+    NeuralAgent(network, rules).save(tmp_path / "a-run-with-a-long-name" / AGENT_FILE)
+    run, out = str(tmp_path / "a-run-with-a-long-name"), str(tmp_path / "out")
+    monkeypatch.setenv("COLUMNS", "60")
+    options = ["--matches", "8", "--deals", "0", "--workers", "1", "--out", out]
+    command(monkeypatch, "--agents", "greedy", run, *options)
+    lines = capsys.readouterr().out.splitlines()
+    [again] = [line.split() for line in lines if "python -m train.ladder" in line]
+    assert again[:5] == ["python", "-m", "train.ladder", "--rules", "mini-3"]
+    assert again[-2] == "--hash"
+    before = (tmp_path / "out" / TABLE_FILE).read_text()
+    command(monkeypatch, *again[3:], "--workers", "1", "--out", out)
+    assert (tmp_path / "out" / TABLE_FILE).read_text() == before
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -222,6 +222,17 @@ def test_checkpoints_and_curve_points_do_not_change_what_is_learned(tmp_path: Pa
     assert weights_of(tmp_path / "rarely") == weights_of(tmp_path / "always")
 
 
+@pytest.mark.parametrize("rules", ["mini-3", "fives_and_threes-4p"])
+def test_a_seed_is_one_run_on_any_number_of_threads(rules: str, tmp_path: Path) -> None:
+    """From the first weights on: the width is one at which PyTorch would share their decomposition."""
+    runs = []
+    for threads in (1, 2):
+        run = tmp_path / str(threads)
+        main(tiny(run, rules=rules, threads=threads, width=256, depth=2, decisions=2 * ITERATION))
+        runs.append(weights_of(run))
+    assert runs[0] == runs[1]
+
+
 # -------------------------------------------------------------------------------- stop and resume
 
 
@@ -467,6 +478,15 @@ def test_resuming_with_another_training_is_refused(
 ) -> None:
     args = Args(run=finished[0], resume=True, **changes)
     assert message in refused(monkeypatch, *options(args))
+
+
+@pytest.mark.parametrize("given", ["--rules fives_and_threes-4p", "--seed 1", "--width 256", "--gamma 0.8"])
+def test_resuming_with_another_training_is_refused_where_it_is_the_usual_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    Trainer(tiny(tmp_path, seed=2, gamma=0.7)).save()
+    message = refused(monkeypatch, "--resume", "--run", str(tmp_path), *given.split())
+    assert f"{given} given, but the run was started with " in message
 
 
 def test_what_was_not_given_is_taken_from_the_run(finished: tuple[Path, str]) -> None:

@@ -40,6 +40,7 @@ __all__ = [
     "measure",
     "member_names",
     "narrow_enough",
+    "rules_for",
     "seatings",
     "seeds_for",
 ]
@@ -73,6 +74,18 @@ class Team:
 def member_names(team: str) -> list[str]:
     """The agents of a team by name."""
     return [team] if Path(team).exists() else team.split("+")
+
+
+def rules_for(name: str | None, teams: Sequence[str]) -> Rules:
+    """The preset of that name; without one what the first trained agent was trained for, else four in pairs.
+
+    Raises:
+        ValueError: if there is no such preset or agent.
+    """
+    if name is not None:
+        return Rules.preset(name)
+    loaded = (agents.load(member) for team in teams for member in member_names(team))
+    return next((agent.rules for agent in loaded if hasattr(agent, "rules")), Rules())
 
 
 def exchanges(rules: Rules) -> np.ndarray:

@@ -35,7 +35,6 @@ from rich.jupyter import JupyterMixin
 from rich.table import Table
 from rich.text import Text
 
-import agents
 from fivesthrees_env.opponents import Agent
 from fivesthrees_env.rules import Rules
 from train.contest import (
@@ -46,7 +45,7 @@ from train.contest import (
     exchanges,
     less_luck,
     measure,
-    member_names,
+    rules_for,
     seeds_for,
 )
 from train.deals import CURVE_SEED, EVALUATION_SEED, DealSet, evaluation_seeds
@@ -221,7 +220,7 @@ class Args:
 
 def main(args: Args) -> None:
     """Load both agents, measure, print."""
-    rules = _rules_for(args.rules, args.first, args.second)
+    rules = rules_for(args.rules, [args.first, args.second])
     result = compare(
         args.first,
         args.second,
@@ -239,14 +238,6 @@ def main(args: Args) -> None:
         print(json.dumps({"rules": str(rules), "seed": args.seed, **plain}))
     else:
         Console().print(results_table([result], f"{rules}, 95 % intervals"))
-
-
-def _rules_for(name: str | None, *players: str) -> Rules:
-    """The given rules, else those that a trained agent was trained for."""
-    if name is not None:
-        return Rules.preset(name)
-    loaded = [agents.load(name) for player in players for name in member_names(player)]
-    return next((agent.rules for agent in loaded if hasattr(agent, "rules")), Rules())
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 from fivesthrees_env.rules import Rules
-from train.contest import Team, estimate, less_luck
+from train.contest import Team, estimate, less_luck, rules_for
 from train.estimates import Estimate, resampled_means, variance_factor, without_luck
 from train.ratings import Ratings, cycles, rate
 from train.tournament import Played, Tournament, play_all
@@ -54,8 +54,8 @@ class Args:
 
     agents: list[str]
     """Who plays: names, paths of checkpoints or runs, module:Class, or pairs a+b in games with partners."""
-    rules: str = "fives_and_threes-4p"
-    """A preset's name."""
+    rules: str | None = None
+    """A preset's name; default: what the first trained agent was trained for, else four in pairs."""
     partners: bool = False
     """Let every pair of unlike agents play as partners too."""
     matches: int = 1000
@@ -223,6 +223,10 @@ _SHOWN = {
 
 def table(standings: Standings) -> str:
     """The ladder as Markdown: ratings, who beats whom, cycles, and how to repeat it."""
+    return f"{_results(standings)}\n{_how_to_repeat(standings.tournament)}\n"
+
+
+def _results(standings: Standings) -> str:
     tournament, ratings = standings.tournament, standings.ratings
     figures = [figure for figure in _SHOWN if figure in standings.results[0, 1]]
     columns = ["", "agent", "rating", "95 % interval", "ahead of the next"]
@@ -249,8 +253,6 @@ def table(standings: Standings) -> str:
             "",
             "Cycles: " + ("" if found else "none that is significant."),
             *found,
-            "",
-            _how_to_repeat(tournament),
             "",
         ]
     )
@@ -325,10 +327,10 @@ def ladder(args: Args, quiet: bool = False) -> Standings:
     teams = list(args.agents)
     if args.partners:
         teams += [f"{a}+{b}" for a, b in combinations(args.agents, 2) if "+" not in a + b]
-    rules = Rules.preset(args.rules)
+    rules = rules_for(args.rules, args.agents)
     tournament = Tournament(rules, tuple(teams), args.matches, args.deals, args.seed, args.width)
     tournament.deal_set.check(args.hash)
-    folder = args.out or Path("runs") / f"ladder-{rules}"
+    folder = _folder(args, rules)
     played = Played.open(folder / PLAYED_FILE, tournament.settings(), args.restart)
     play_all(tournament, played, args.workers, args.backend, quiet)
     standings = Standings(tournament, played)
@@ -338,16 +340,22 @@ def ladder(args: Args, quiet: bool = False) -> Standings:
     return standings
 
 
+def _folder(args: Args, rules: Rules) -> Path:
+    return args.out or Path("runs") / f"ladder-{rules}"
+
+
 def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
 def main(args: Args) -> None:
     """Play the ladder and print its table."""
-    folder = args.out or Path("runs") / f"ladder-{args.rules}"
     standings = ladder(args)
-    console = Console()
-    console.print(Markdown(table(standings)))
+    tournament = standings.tournament
+    folder, console = _folder(args, tournament.rules), Console()
+    console.print(Markdown(_results(standings)))
+    console.print()
+    console.print(_how_to_repeat(tournament), soft_wrap=True, highlight=False, markup=False)
     console.print(f"written: {folder / TABLE_FILE}, {JSON_FILE}, {HEATMAP_FILE}", soft_wrap=True)
 
 

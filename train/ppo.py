@@ -32,7 +32,8 @@ import math
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ class Args:
     minutes: float | None = None
     """Time to train, over all resumed parts of the run together; default 3, or what the run had."""
     decisions: int | None = None
-    """Train for this many decisions instead: with the same seed, reproducible."""
+    """Train for so many decisions instead, in whole rollouts: with the same seed, reproducible."""
     seed: int = 1
     """Seeds the deals, the network and every draw."""
     run: Path | None = None
@@ -93,7 +94,8 @@ class Args:
     bfloat16: bool = field(default_factory=multiplies_bfloat16)
     """Multiply hidden layers in bfloat16; default: where the processor does it (docs/precision.md)."""
     learning_rate: float = 1e-3
-    """Step size of Adam at the start; it falls linearly to a twentieth."""
+    """Step size of Adam at the start; it falls linearly over the budget, to a twentieth. To raise the budget
+    later raises it again."""
     gamma: float = 0.8
     """Discount per own decision."""
     lam: float = 0.95
@@ -133,7 +135,7 @@ class Args:
         return self.run if self.run is not None else Path("runs") / f"{self.rules}-seed{self.seed}"
 
 
-#: Arguments that may differ when a run is resumed: they do not change what is learned, only how long.
+#: Arguments that may differ when a run is resumed: for how long it learns, where, and what is measured.
 FREE = {
     "minutes",
     "decisions",
@@ -290,6 +292,19 @@ def update(
     return dict(zip(METRICS, np.mean(metrics, 0).tolist(), strict=True))
 
 
+@contextmanager
+def _state_of_a_run(path: Path) -> Iterator[None]:
+    """Whatever goes wrong with a checkpoint's contents says which file it is."""
+    try:
+        yield
+    except checkpoints.CheckpointError:
+        raise
+    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+        raise checkpoints.CheckpointError(
+            f"{path}: damaged or no state of a run ({type(error).__name__}: {error})"
+        ) from error
+
+
 class Trainer:
     """A run: everything that a checkpoint has to keep."""
 
@@ -304,7 +319,10 @@ class Trainer:
         self.batch = MatchBatch(
             args.num_matches, self.rules, first_deal, skip_forced=True, num_threads=self.threads
         )
-        self.network = PolicyValueNet(self.batch.layout.size, self.rules.num_actions, args.width, args.depth)
+        with single_threaded():  # the decomposition that draws the weights rounds by the number of threads
+            self.network = PolicyValueNet(
+                self.batch.layout.size, self.rules.num_actions, args.width, args.depth
+            )
         self.network.in_bfloat16 = args.bfloat16
         self.optimizer = SharedAdam(list(self.network.parameters()), args.learning_rate, eps=1e-5)
         self.decisions = 0
@@ -374,14 +392,8 @@ class Trainer:
         """
         path = args.folder() / TRAINER_FILE
         tensors, about = checkpoints.read(path)
-        try:
+        with _state_of_a_run(path):
             return cls._restore(args, tensors, about)
-        except checkpoints.CheckpointError:
-            raise
-        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
-            raise checkpoints.CheckpointError(
-                f"{path}: damaged or no state of a run ({type(error).__name__}: {error})"
-            ) from error
 
     @classmethod
     def _restore(cls, args: Args, tensors: dict[str, Tensor], about: dict[str, Any]) -> Trainer:
@@ -408,21 +420,28 @@ class Trainer:
 
 
 def _merge(args: Args, stored: dict[str, Any]) -> Args:
-    """The stored arguments with those of `args` that may change; others that were given must agree."""
-    default = Args()
-    for f in fields(Args):
-        given = getattr(args, f.name)
-        if f.name in FREE or f.name not in stored or given == stored[f.name]:
-            continue
-        if given != getattr(default, f.name):
-            raise checkpoints.CheckpointError(
-                f"--{f.name.replace('_', '-')} {given} given, but the run was started with "
-                f"{stored[f.name]}; leave it out, or start a new run with --run"
-            )
-    kept = {k: v for k, v in stored.items() if k not in FREE and k in {f.name for f in fields(Args)}}
+    """The stored arguments with those of `args` that may change; others must agree, or be the defaults."""
+    _refuse_changes(args, _fixed(stored), unless=Args())
+    kept = _fixed(stored)
     if args.decisions is None and args.minutes is None:  # no budget given: the run's own
         kept |= {"decisions": stored["decisions"], "minutes": stored["minutes"]}
     return Args(**{**asdict(args), **kept})
+
+
+def _fixed(stored: dict[str, Any]) -> dict[str, Any]:
+    """Those of the stored arguments that a run keeps."""
+    return {f.name: stored[f.name] for f in fields(Args) if f.name in stored and f.name not in FREE}
+
+
+def _refuse_changes(args: Args, fixed: dict[str, Any], unless: Args | None = None) -> None:
+    """Refuse arguments that are not those of the run; with `unless`, what is the same there was not given."""
+    for name, value in fixed.items():
+        given = getattr(args, name)
+        if given != value and (unless is None or given != getattr(unless, name)):
+            raise checkpoints.CheckpointError(
+                f"--{name.replace('_', '-')} {given} given, but the run was started with {value}; "
+                "leave it out, or start a new run with --run"
+            )
 
 
 def warm_up(trainer: Trainer) -> None:
@@ -451,7 +470,7 @@ def train(trainer: Trainer, stop: StopRequest) -> bool:
     if trainer.progress >= 1:
         return True
     if not stop:
-        print("getting ready: the first time, the game is compiled for up to half a minute", flush=True)
+        print("getting ready; the first time of a game, half a minute", flush=True)
         warm_up(trainer)
     checkpoint_due = every(args.checkpoint_seconds)
     with Monitor(args.folder(), trainer.decisions) as monitor:
@@ -497,9 +516,24 @@ def main(args: Args) -> None:
         report(trainer.agent(), folder, args.deals, args.matches)
 
 
+def command_line() -> Args:
+    """The arguments as given; what is left out when a run is resumed is as the run has it."""
+    parse = partial(tyro.cli, Args, prog="python -m train.ppo", description=_SUMMARY)
+    args = parse()
+    if not args.resume:
+        return args
+    path = args.folder() / TRAINER_FILE
+    _, about = checkpoints.read(path)
+    with _state_of_a_run(path):
+        fixed = _fixed(about["training"]["args"])
+    args = parse(default=replace(args, **fixed))
+    _refuse_changes(args, fixed)
+    return args
+
+
 if __name__ == "__main__":
     try:
-        main(tyro.cli(Args, prog="python -m train.ppo", description=_SUMMARY))
+        main(command_line())
     except (ArgumentError, checkpoints.CheckpointError, RulesError, OSError) as error:
         sys.exit(f"train.ppo: {error}")
     except KeyboardInterrupt:
