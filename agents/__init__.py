@@ -12,7 +12,7 @@ import importlib
 import re
 from pathlib import Path
 
-from fivesthrees_env.opponents import Agent, GreedyAgent, RandomAgent, opponent
+from fivesthrees_env.opponents import Agent, GreedyAgent, RandomAgent
 from fivesthrees_env.rules import Rules
 
 __all__ = ["Agent", "GreedyAgent", "RandomAgent", "load", "names"]
@@ -66,7 +66,10 @@ def load(name_or_path: str | Path, rules: Rules | None = None) -> Agent:
 
 def _load_class(module: str, name: str) -> Agent:
     try:
-        agent = getattr(importlib.import_module(module), name)()
+        made = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"no agent {module}:{name} ({error})") from error
-    return opponent(agent)
+    agent = made() if callable(made) else made
+    if not isinstance(agent, Agent):
+        raise ValueError(f"no agent {module}:{name}; allowed: what makes an Agent (name, act), or one")
+    return agent

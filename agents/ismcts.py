@@ -24,6 +24,7 @@ from fivesthrees_env.kernel.play import only_action
 from fivesthrees_env.kernel.random import below
 from fivesthrees_env.kernel.record import MATCH, MAX_PLIES, NONE
 from fivesthrees_env.kernel.settle import side_of
+from fivesthrees_env.opponents import rules_of
 from fivesthrees_env.rules import Rules
 
 __all__ = ["IsmctsAgent"]
@@ -102,7 +103,7 @@ class IsmctsAgent:
         seeds = rng.integers(2**63, size=len(views))
         if not len(views):
             return actions
-        rules = Rules.from_record(views["rules"][0])
+        rules = rules_of(views)
         leaf = leaf_table(rules, self.value)
 
         def task(i: int) -> None:

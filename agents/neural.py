@@ -13,7 +13,7 @@ from agents import checkpoints
 from agents.networks import PolicyValueNet
 from agents.sampling import best_actions, sample_actions
 from fivesthrees_env.observations import Layout, encode_many
-from fivesthrees_env.opponents import action_masks
+from fivesthrees_env.opponents import action_masks, rules_of
 from fivesthrees_env.rules import Rules
 
 __all__ = ["NeuralAgent"]
@@ -75,7 +75,7 @@ class NeuralAgent:
         """
         if not len(views):
             return np.empty(0, np.int64)
-        rules = Rules.from_record(views["rules"][0])
+        rules = rules_of(views)
         if rules != self.rules:
             checkpoints.check_fit(checkpoints.describe(self.rules, {}), rules)
         observations = np.empty((len(views), self._layout.size), np.int8)

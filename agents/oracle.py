@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agents.solver import Objective, Solver, best_actions, usual_objective
+from fivesthrees_env.opponents import rules_of
 from fivesthrees_env.rules import Rules
 
 __all__ = ["OracleAgent"]
@@ -52,7 +53,7 @@ class OracleAgent:
         """Choose for a batch of matches (N,), hands open: (N,) int64. Ties go to the points scored now."""
         if not len(matches):
             return np.empty(0, np.int64)
-        rules = Rules.from_record(matches["rules"][0])
+        rules = rules_of(matches)
         if self._solver is None or rules != self._rules:
             objective = usual_objective(rules) if self.objective is None else self.objective
             self._solver, self._rules = Solver(objective, self.most_plies), rules

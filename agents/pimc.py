@@ -19,7 +19,7 @@ import numpy as np
 
 from agents.belief import Belief
 from agents.solver import Objective, Solver, best_actions, usual_objective
-from fivesthrees_env.opponents import action_masks
+from fivesthrees_env.opponents import action_masks, rules_of
 from fivesthrees_env.rules import Rules
 
 __all__ = ["PimcAgent"]
@@ -65,7 +65,7 @@ class PimcAgent:
         """See ``Agent.act``; ties go to the points scored now."""
         if not len(views):
             return np.empty(0, np.int64)
-        self._prepare(Rules.from_record(views["rules"][0]))
+        self._prepare(rules_of(views))
         values = np.where(action_masks(views) == 1, 0.0, np.nan)
         seeds = rng.integers(2**63, size=len(views))
         choices = np.flatnonzero((~np.isnan(values)).sum(1) > 1)

@@ -23,7 +23,7 @@ from agents.softmax import SoftmaxGreedy
 from fivesthrees_env.kernel.jit import jit
 from fivesthrees_env.kernel.play import is_legal, only_action
 from fivesthrees_env.kernel.record import MATCH, NONE
-from fivesthrees_env.opponents import Agent
+from fivesthrees_env.opponents import Agent, rules_of
 from fivesthrees_env.rules import Rules
 from fivesthrees_env.views import redact_many
 
@@ -97,7 +97,7 @@ class RolloutAgent:
     def _values(self, views: np.ndarray, seeds: np.ndarray) -> np.ndarray:
         if not len(views):
             return np.empty((0, 0))
-        rules = Rules.from_record(views["rules"][0])
+        rules = rules_of(views)
         leaf = leaf_table(rules, self.value)
         beliefs = [prepare(views[i : i + 1]) for i in range(len(views))]
         totals = np.zeros((len(views), rules.num_actions))

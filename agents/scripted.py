@@ -36,9 +36,8 @@ from fivesthrees_env.kernel.jit import call, count_bits, jit, lowest_bit, prefet
 from fivesthrees_env.kernel.known import KnownGame, borrowed, known, numbers_of, scratch
 from fivesthrees_env.kernel.layout import joined, look_ahead, playable, tile_bit
 from fivesthrees_env.kernel.play import accepted_points, only_action
-from fivesthrees_env.kernel.record import MATCH, RULES
 from fivesthrees_env.kernel.settle import BLOCK_NONE, BONUS_PIPS, points_of, side_of
-from fivesthrees_env.opponents import settlement_points
+from fivesthrees_env.opponents import rules_of, settlement_points
 from fivesthrees_env.rules import Rules
 from fivesthrees_env.tiles import DOUBLE, FITS, LOW, PIPS, tile_index
 
@@ -53,10 +52,6 @@ _ONE_PLACEMENT = 10
 
 # Views from which on it pays to compile for their game.
 _MANY = 1024
-
-# The bytes of a view that are its rules.
-_RULES_BEGIN = int(dict(MATCH.fields or {})["rules"][1])
-_RULES_END = _RULES_BEGIN + RULES.itemsize
 
 # Views between the one that is thought about and the one whose memory is asked for.
 _AHEAD = 4
@@ -87,7 +82,7 @@ class SmartGreedyAgent:
         """See ``Agent.act``; `rng` is not used."""
         actions = np.empty(len(views), np.int64)
         if len(views):
-            rules = Rules.from_record(views["rules"][0])
+            rules = rules_of(views)
             _act_smart_greedily(
                 views,
                 _game_of(views, rules),
@@ -171,15 +166,15 @@ class ExpertAgent:
         """See ``Agent.act``; `rng` is not used."""
         actions = np.empty(len(views), np.int64)
         if len(views):
-            rules = Rules.from_record(views["rules"][0])
+            rules = rules_of(views)
             game, book, chances = _game_of(views, rules), gain_book(rules), odds(rules, self.lore.aim)
             _act_expertly(views, game, new_desk(), book, chances, self.lore, actions)
         return actions
 
 
 def _game_of(views: np.ndarray, rules: Rules) -> KnownGame | np.ndarray:
-    """What is compiled in: the rules and the gains that many views of one game share, else nothing."""
-    return _known_game(rules) if len(views) >= _MANY and _of_one_game(views) else _gains(rules)
+    """What is compiled in: rules and gains, where there are many views and no gaps between them."""
+    return _known_game(rules) if len(views) >= _MANY and views.flags.c_contiguous else _gains(rules)
 
 
 @lru_cache(maxsize=64)
@@ -190,21 +185,6 @@ def _known_game(rules: Rules) -> KnownGame:
 def _gains(rules: Rules) -> np.ndarray:
     book = gain_book(rules)
     return np.stack([book.gains, book.steps])
-
-
-def _of_one_game(views: np.ndarray) -> bool:
-    """Whether all views have the same rules; a batch with gaps is not looked at."""
-    return views.flags.c_contiguous and _rules_are_alike(views.view(np.uint8).reshape(len(views), -1))
-
-
-@jit
-def _rules_are_alike(views):
-    """Whether these bytes of views (N, bytes) are of one game."""
-    others = 0
-    for i in range(views.shape[0]):
-        for k in range(_RULES_BEGIN, _RULES_END):
-            others |= views[i, k] ^ views[0, k]
-    return others == 0
 
 
 @jit

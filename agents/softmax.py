@@ -8,7 +8,7 @@ from fivesthrees_env.kernel.jit import call, jit, lowest_bit
 from fivesthrees_env.kernel.layout import playable
 from fivesthrees_env.kernel.play import accepted_points, is_legal, only_action
 from fivesthrees_env.kernel.record import MATCH, NONE
-from fivesthrees_env.rules import Rules
+from fivesthrees_env.opponents import rules_of
 from fivesthrees_env.tiles import PIPS
 
 __all__ = ["SoftmaxGreedy"]
@@ -37,7 +37,7 @@ class SoftmaxGreedy:
 
     def __call__(self, views: np.ndarray) -> np.ndarray:
         """Probabilities of all actions of the seat to move, for views (N,): (N, actions) float64."""
-        actions = Rules.from_record(views["rules"][0]).num_actions if len(views) else 1
+        actions = rules_of(views).num_actions if len(views) else 1
         chances = np.zeros((len(views), actions))
         _write_chances(views, self.temperature, self.pips, self.doubt, chances)
         return chances

@@ -76,6 +76,11 @@ class OrderEnforcing(OrderEnforcingWrapper):  # type: ignore[misc]
         return str(self.env)
 
 
+_MADE_BY_RESET = frozenset(
+    ("match", "rewards", "terminations", "truncations", "infos", "agent_selection", "_cumulative_rewards")
+)
+
+
 class raw_env(AECEnv[str, dict[str, np.ndarray], int]):  # type: ignore[misc]  # noqa: N801
     """A match of Fives and Threes in which ``player_0`` ... move one after the other.
 
@@ -264,6 +269,12 @@ class raw_env(AECEnv[str, dict[str, np.ndarray], int]):  # type: ignore[misc]  #
         self._screen.close()
 
     # ------------------------------------------------------------- what follows
+
+    def __getattr__(self, name: str) -> Any:
+        """What only ``reset`` makes, asked for too early."""
+        if name in _MADE_BY_RESET:
+            raise AttributeError(f"{name}: nothing is dealt yet; reset() begins an episode", name=name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def _end_round(self, match_over: bool) -> None:
         """The episode may end with a round; a match that is won is never a truncation."""

@@ -370,7 +370,13 @@ class FivesAndThreesEnv(gymnasium.Env[np.ndarray, int]):
 
     @property
     def table(self) -> Table:
-        """The table with all hands open."""
+        """The table with all hands open.
+
+        Raises:
+            gymnasium.error.ResetNeeded: before the first ``reset``.
+        """
+        if not self._begun:
+            raise gymnasium.error.ResetNeeded("nothing is dealt yet; reset() begins an episode")
         return self._games.table(0)
 
     def action_masks(self) -> np.ndarray:
@@ -507,8 +513,11 @@ class FivesAndThreesVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray,
         self.action_space = batch_space(self.single_action_space, num_envs)
 
     def action_masks(self) -> np.ndarray:
-        """1 for every legal action: (N, actions) int8, fresh; the name is sb3-contrib's."""
-        return self._games.observe()[1]
+        """1 for every legal action: (N, actions) int8, fresh, and all 0 before the first ``reset``.
+
+        The name is sb3-contrib's.
+        """
+        return self._games.observe(live=self._begun)[1]
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
@@ -576,6 +585,8 @@ class FivesAndThreesVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray,
         """One frame per match: text or pixels."""
         if self.render_mode is None:
             return None
+        if not self._begun:
+            raise gymnasium.error.ResetNeeded("nothing is dealt yet; reset() begins the episodes")
         return tuple(self._screen.show(self._games.table(row)) for row in range(self.num_envs))
 
     def _check_actions(self, actions: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ from fivesthrees_env.kernel.play import (
     write_mask,
 )
 from fivesthrees_env.kernel.random import below, seed_stream
-from fivesthrees_env.kernel.record import MATCH, MAX_ENDS
+from fivesthrees_env.kernel.record import MATCH, MAX_ENDS, RULES
 from fivesthrees_env.kernel.settle import (
     BLOCK_NONE,
     BLOCK_OTHERS_MINUS_OWN,
@@ -40,7 +40,13 @@ __all__ = [
     "opponent",
     "random_actions",
     "random_stream",
+    "rules_of",
 ]
+
+
+# The bytes of a record that are its rules.
+_RULES_BEGIN = int(dict(MATCH.fields or {})["rules"][1])
+_RULES_SIZE = RULES.itemsize
 
 
 @runtime_checkable
@@ -53,7 +59,7 @@ class Agent(Protocol):
         """Choose for a batch of views in which the viewer, seat 0, is to move.
 
         Args:
-            views: (N,) of dtype ``MATCH``; an agent must not change them.
+            views: (N,) of dtype ``MATCH``, all of one game; an agent must not change them.
             rng: the only source of chance.
 
         Returns:
@@ -110,6 +116,23 @@ def action_masks(records: np.ndarray) -> np.ndarray:
     if other >= 0:
         raise ValueError(f"records: [{other}] has other rules than [0]; allowed: one game in a batch")
     return masks
+
+
+def rules_of(records: np.ndarray) -> Rules:
+    """The rules that all of some matches or views (N,) share, at least one.
+
+    Raises:
+        ValueError: if they are of several games.
+    """
+    begin = 0
+    if records.flags.c_contiguous:
+        rows, begin = records.view(np.uint8).reshape(len(records), -1), _RULES_BEGIN
+    else:
+        rows = np.ascontiguousarray(records["rules"][:, None].view(np.uint8))
+    other = _first_other(rows, begin)
+    if other < len(records):
+        raise ValueError(f"records: [{other}] has other rules than [0]; allowed: one game in a batch")
+    return Rules.from_record(records["rules"][0])
 
 
 def opponent(agent: Agent | str) -> Agent:
@@ -228,6 +251,18 @@ def _write_masks(records, masks):
             return i
         write_mask(records[i], masks[i])
     return -1
+
+
+@jit
+def _first_other(rows, begin):
+    """The first row of bytes (N, bytes) that differs from row 0 where the rules are, else their number."""
+    for i in range(rows.shape[0]):
+        others = 0
+        for k in range(begin, begin + _RULES_SIZE):
+            others |= rows[i, k] ^ rows[0, k]
+        if others:
+            return i
+    return rows.shape[0]
 
 
 @jit

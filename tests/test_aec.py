@@ -673,3 +673,16 @@ def test_ansi_shows_the_match() -> None:
     env = make("mini-3", render_mode="ansi")
     env.reset(seed=0)
     assert env.render() == str(env.unwrapped.match)
+
+
+@pytest.mark.parametrize("name", ["match", "agent_selection", "rewards", "infos", "terminations"])
+def test_what_a_reset_makes_says_so_before_it(name: str) -> None:
+    env = fives_and_threes_v0.raw_env(render_mode="ansi")
+    with pytest.raises(AttributeError, match=rf"^{name}: nothing is dealt yet; reset\(\) begins an episode$"):
+        getattr(env, name)
+    for call in (env.render, env.last, env.state, lambda: env.step(0), lambda: env.observe("player_0")):
+        with pytest.raises(AttributeError, match=r"nothing is dealt yet; reset\(\) begins an episode"):
+            call()
+    assert not hasattr(env, "chess")
+    env.reset(seed=0)
+    assert hasattr(env, name)

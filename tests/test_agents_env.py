@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from fivesthrees_env.batch import MatchBatch
 from fivesthrees_env.match import Match
-from fivesthrees_env.opponents import Agent, GreedyAgent, RandomAgent, action_masks, opponent
+from fivesthrees_env.opponents import Agent, GreedyAgent, RandomAgent, action_masks, opponent, rules_of
 from fivesthrees_env.rules import Rules
 
 AGENTS = {"random": RandomAgent, "greedy": GreedyAgent}
@@ -206,6 +206,20 @@ def test_greedy_wins_against_random_as_often_as_published() -> None:
         winners = np.where(winners < 0, batch.winners, winners)
     share = (winners == greedy_side).mean()
     assert abs(share - 0.945) < 4 * (0.945 * 0.055 / 2000) ** 0.5 + 0.0005
+
+
+def test_the_rules_of_records_are_those_of_all_of_them() -> None:
+    views = [MatchBatch(3, name, seed=1).views for name in ("long-4p", "short-4p")]
+    mixed = np.concatenate(views)
+    mixed.setflags(write=False)
+    for one in (mixed[:3], mixed[2::-1], mixed[:3:2], np.broadcast_to(mixed[:1], 4)):
+        assert rules_of(one) == Rules.preset("long-4p")
+    assert rules_of(mixed[3:]) == Rules.preset("short-4p")
+    for several, other in ((mixed, 3), (mixed[::-1], 3), (mixed[::3], 1)):
+        with pytest.raises(
+            ValueError, match=rf"records: \[{other}\] has other rules than \[0\]; allowed: one"
+        ):
+            rules_of(several)
 
 
 def test_masks_of_several_games_at_once_are_refused() -> None:

@@ -581,5 +581,6 @@ def test_a_class_of_ones_own_is_loaded_by_module_and_name() -> None:
     for name in ("no_such_module:Agent", "fivesthrees_env.opponents:NoAgent"):
         with pytest.raises(ValueError, match=f"no agent {name} "):
             agents.load(name)
-    with pytest.raises(TypeError, match="allowed: an Agent"):
-        agents.load("collections:Counter")
+    for name in ("collections:Counter", "os:path", "fivesthrees_env.rules:__all__"):
+        with pytest.raises(ValueError, match=f"no agent {name}; allowed: what makes an Agent"):
+            agents.load(name)

@@ -17,7 +17,7 @@ from legality import EVERYBODY, QUICK, SEARCHING, Misplay, check, choose, random
 
 import agents
 from fivesthrees_env.match import Match
-from fivesthrees_env.opponents import Agent, RandomAgent
+from fivesthrees_env.opponents import Agent, RandomAgent, action_masks
 from fivesthrees_env.rules import Rules
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,6 +44,26 @@ def choice(name: str, match: Match, seed: int = 0) -> int:
 
 def some_states(preset: str, count: int, seed: int = 3) -> np.ndarray:
     return np.concatenate(list(random_states(PRESETS[preset], count, seed)))
+
+
+# ------------------------------------------------------------------------------------- several games
+
+
+@pytest.mark.parametrize("name", EVERYBODY)
+def test_views_of_several_games_at_once_are_refused_or_played_as_they_are_apart(name: str) -> None:
+    """Games with the same actions: only the rules tell them apart."""
+    games = [some_states(preset, 1200 if name not in SEARCHING else 2) for preset in ("short-4p", "long-4p")]
+    mixed = np.concatenate(games)
+    if name in ("random", "greedy"):
+        apart = np.concatenate([choose(player(name), matches, RNG(0)) for matches in games])
+        together = choose(player(name), mixed, RNG(0))
+        assert name == "random" or (together == apart).all()
+        assert (action_masks(mixed)[np.arange(len(mixed)), together] == 1).all()
+    else:
+        with pytest.raises(
+            ValueError, match=rf"\[{len(games[0])}\] has other rules than \[0\]; allowed: one game"
+        ):
+            choose(player(name), mixed, RNG(0))
 
 
 # ------------------------------------------------------------------------------------------ names

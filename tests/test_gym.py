@@ -609,3 +609,17 @@ def test_giving_up_costs_as_much_as_losing(reward: str, price: float) -> None:
             assert env.step(int(info["action_mask"].argmin()))[1] == price
             return
     raise AssertionError("the learner never led")
+
+
+def test_before_the_first_reset_nothing_is_dealt_and_nothing_legal() -> None:
+    single = gymnasium.make("fivesthrees/FivesAndThrees-v0", render_mode="ansi").unwrapped
+    many = gymnasium.make_vec("fivesthrees/FivesAndThrees-v0", num_envs=3, render_mode="ansi").unwrapped
+    assert not single.action_masks().any()
+    assert not many.action_masks().any()
+    for ask in (lambda: single.table, single.render, many.render):
+        with pytest.raises(gymnasium.error.ResetNeeded, match=r"nothing is dealt yet; reset\(\) begins"):
+            ask()
+    single.reset(seed=0)
+    many.reset(seed=0)
+    assert single.action_masks().any()
+    assert many.action_masks().any(1).all()

@@ -33,7 +33,18 @@ from train import ppo
 from train import report as report_module
 from train.evaluate import duplicate_rounds, whole_matches
 from train.monitor import StopRequest
-from train.ppo import TRAINER_FILE, Args, ArgumentError, Rollout, Trainer, collect, main, train
+from train.ppo import (
+    TRAINER_FILE,
+    Args,
+    ArgumentError,
+    DivergenceError,
+    Rollout,
+    Trainer,
+    check,
+    collect,
+    main,
+    train,
+)
 
 ROOT = Path(ppo.__file__).resolve().parents[1]
 ITERATION = 32 * 16
@@ -489,6 +500,38 @@ def test_resuming_with_another_training_is_refused_where_it_is_the_usual_one(
     assert f"{given} given, but the run was started with " in message
 
 
+def test_every_number_among_the_arguments_is_checked() -> None:
+    for field in fields(Args):
+        if field.type in ("float", "int", "float | None", "int | None"):
+            with pytest.raises(
+                ArgumentError, match=f"--{field.name.replace('_', '-')} -1.* given; allowed: "
+            ):
+                check(replace(Args(), **{field.name: -1}))
+        if "float" in str(field.type):
+            with pytest.raises(ArgumentError, match="nan given; allowed: "):
+                check(replace(Args(), **{field.name: np.nan}))
+
+
+def test_a_run_that_diverges_says_so_and_keeps_its_last_good_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    iterate, calls = Trainer.iterate, []
+
+    def iterate_and_diverge(self: Trainer, rollout: Rollout) -> dict[str, float]:
+        metrics = iterate(self, rollout)
+        calls.append(None)
+        if len(calls) == 3:
+            with torch.no_grad():
+                next(self.network.parameters()).view(-1)[0] = torch.nan
+        return metrics
+
+    monkeypatch.setattr(Trainer, "iterate", iterate_and_diverge)
+    with pytest.raises(DivergenceError, match=rf"after {3 * ITERATION:,} decisions; .* keeps its last"):
+        main(tiny(tmp_path, checkpoint_seconds=0.0))
+    assert plays(tmp_path)
+    assert Trainer.resume(Args(run=tmp_path, resume=True)).decisions == 2 * ITERATION
+
+
 def test_what_was_not_given_is_taken_from_the_run(finished: tuple[Path, str]) -> None:
     trainer = Trainer.resume(Args(run=finished[0], resume=True))
     assert trainer.args.width == 16
@@ -510,8 +553,15 @@ def test_what_was_not_given_is_taken_from_the_run(finished: tuple[Path, str]) ->
         (["--minibatch", "0"], "--minibatch 0 given; allowed: 1 or more"),
         (["--epochs", "0"], "--epochs 0 given; allowed: 1 or more"),
         (["--deals", "0"], "--deals 0 given; allowed: 1 or more"),
-        (["--threads", "-1"], "--threads -1 given; allowed: 0 or more"),
-        (["--seed", "-1"], "--seed -1 given; allowed: 0 or more"),
+        (["--threads", "-1"], "--threads -1 given; allowed: 0 to 1024"),
+        (["--threads", "100000"], "--threads 100000 given; allowed: 0 to 1024"),
+        (["--seed", "-1"], "--seed -1 given; allowed: 0 to 9223372036854775807"),
+        (["--seed", f"{2**64}"], f"--seed {2**64} given; allowed: 0 to 9223372036854775807"),
+        (["--entropy", "nan"], "--entropy nan given; allowed: 0 or more, finite"),
+        (["--value-weight", "-1"], "--value-weight -1.0 given; allowed: 0 or more, finite"),
+        (["--margin-reward", "inf"], "--margin-reward inf given; allowed: 0 or more, finite"),
+        (["--win-reward", "nan"], "--win-reward nan given; allowed: 0 or more, finite"),
+        (["--checkpoint-seconds", "nan"], "--checkpoint-seconds nan given; allowed: 0 or more, finite"),
     ],
 )
 def test_impossible_arguments_are_refused_before_anything_is_written(

@@ -62,6 +62,8 @@ from train.shares import in_shares, single_threaded
 TRAINER_FILE = "trainer.safetensors"
 #: Rows that a thread takes at a time, of a step's matches and of a minibatch.
 PLAYED_SHARE, LEARNED_SHARE = 256, 512
+#: With some ten thousand threads PyTorch ends the process.
+MOST_THREADS = 1024
 _SUMMARY = "Self-play PPO: one network plays all seats and learns from all of them."
 
 
@@ -153,6 +155,10 @@ class ArgumentError(ValueError):
     """An argument that no run can start with."""
 
 
+class DivergenceError(ArithmeticError):
+    """A run whose weights are no numbers any more."""
+
+
 def check(args: Args) -> None:
     """See that there is something to do.
 
@@ -166,11 +172,18 @@ def check(args: Args) -> None:
         if not 0 < value <= most:
             raise ArgumentError(f"--{name.replace('_', '-')} {value} given; allowed: above 0, up to {most}")
     counts = ("decisions", "num_matches", "steps", "width", "depth", "epochs", "minibatch", "deals")
-    for name in (*counts, "matches", "threads", "seed"):
-        value, least = getattr(args, name), 0 if name in ("threads", "seed") else 1
-        if value is not None and value < least:
-            option = "--" + name.replace("_", "-")
-            raise ArgumentError(f"{option} {value} given; allowed: {least} or more")
+    for name in (*counts, "matches"):
+        value = getattr(args, name)
+        if value is not None and value < 1:
+            raise ArgumentError(f"--{name.replace('_', '-')} {value} given; allowed: 1 or more")
+    for name in ("margin_reward", "win_reward", "entropy", "value_weight", "checkpoint_seconds"):
+        value = getattr(args, name)
+        if not 0 <= value < math.inf:
+            raise ArgumentError(f"--{name.replace('_', '-')} {value} given; allowed: 0 or more, finite")
+    for name, most in (("threads", MOST_THREADS), ("seed", 2**63 - 1)):
+        value = getattr(args, name)
+        if not 0 <= value <= most:
+            raise ArgumentError(f"--{name} {value} given; allowed: 0 to {most}")
 
 
 class Rollout:
@@ -366,6 +379,18 @@ class Trainer:
             **metrics,
         }
 
+    def check_weights(self) -> None:
+        """See that the run has not diverged, so that the last good checkpoint stays.
+
+        Raises:
+            DivergenceError: if a weight is no finite number.
+        """
+        if not all(bool(parameter.isfinite().all()) for parameter in self.network.parameters()):
+            raise DivergenceError(
+                f"the weights are no numbers any more after {self.decisions:,} decisions; "
+                f"{self.args.folder()} keeps its last checkpoint; allowed: smaller --learning-rate or rewards"
+            )
+
     def agent(self) -> NeuralAgent:
         """The network as it plays now."""
         about = {"training": self._about()}
@@ -478,6 +503,7 @@ def train(trainer: Trainer, stop: StopRequest) -> bool:
             monitor.note({"decisions": 0, "margin vs greedy": measure(trainer)})
         while trainer.progress < 1 and not stop:
             metrics = trainer.iterate(rollout)
+            trainer.check_weights()
             if checkpoint_due() or trainer.progress >= 1:
                 trainer.save()
                 metrics["margin vs greedy"] = measure(trainer)
@@ -534,7 +560,7 @@ def command_line() -> Args:
 if __name__ == "__main__":
     try:
         main(command_line())
-    except (ArgumentError, checkpoints.CheckpointError, RulesError, OSError) as error:
+    except (ArgumentError, DivergenceError, checkpoints.CheckpointError, RulesError, OSError) as error:
         sys.exit(f"train.ppo: {error}")
     except KeyboardInterrupt:
         print("\ntrain.ppo: stopped at once; what was saved before is whole", file=sys.stderr)

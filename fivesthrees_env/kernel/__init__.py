@@ -8,7 +8,7 @@
 | ``layout.py`` | the line, its ends, the count |
 | ``play.py`` | legal actions, one ply |
 | ``settle.py`` | points, the target, the end of a round |
-| ``jit.py`` | how all of it is compiled |
+| ``jit.py``, ``known.py`` | how all of it is compiled, for any game or for one |
 
 Kernel functions take one ``MATCH`` record and change it in place. They assume legal input; whoever faces
 the outside checks with ``is_legal`` first.

@@ -34,6 +34,9 @@ _PAUSES: dict[str, tuple[Any, ...]] = {
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
+if getattr(numba.config, "DISABLE_JIT", 0):
+    raise ImportError(f"NUMBA_DISABLE_JIT is set; {_PACKAGE.name} works on compiled records only: unset it")
+
 
 @cache
 def _digest_of_sources(folder: Path) -> str:
