@@ -65,7 +65,8 @@ class MatchBatch:
         observations: (N, layout.size) int8, of the seat to move in each match.
         action_masks: (N, rules.num_actions) int8, never all zero.
         seats: (N,) int8, the seat to move.
-        rewards: (N, sides) float32, what the plies of the latest step were worth to each side.
+        rewards: (N, sides) float32, what the plies of the latest step were worth to each side; a seat's
+            is ``rules.side_of(seats)``.
         dones: (N,) bool, whether the latest step ended the episode (a new one has begun since).
         winners: (N,) int8, the side that won the match in the latest step, or -1.
         matches: (N,) of dtype ``MATCH``, the whole truth, to be read: ``step``, ``reset`` and
