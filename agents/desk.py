@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fivesthrees_env.kernel.jit import count_bits, jit, lowest_bit, positives, sharing
+from fivesthrees_env.kernel.jit import count_bits, jit, positives
 from fivesthrees_env.kernel.known import scratch
 from fivesthrees_env.kernel.layout import clear_line, end_count, join, joined, look_ahead, tile_bit
 from fivesthrees_env.kernel.play import next_seat
@@ -42,9 +42,6 @@ _WITH_ANY = np.array(
     ]
 )
 
-_LANES = 8  # gains that are compared at once
-
-_sharing = sharing(_LANES)
 _drawn_since = positives(MAX_HIGHEST + 1)
 
 DESK = np.dtype(
@@ -249,11 +246,12 @@ def first_accepted(table, book, seat, bonus, before):
 @jit
 def most_gained(table, desk, book, seat, tiles):
     """The most that a seat gains next by any one of some tiles, in points."""
-    bonus, hits = bonus_of(table, seat), np.uint64(0)
-    for g in range(0, len(book.gains), _LANES):
-        hits |= _sharing(desk.gaining, g, tiles) << np.uint64(g)
-    hits &= tile_bit(len(book.gains)) - tile_bit(first_accepted(table, book, seat, bonus, 0))
-    return book.gains[lowest_bit(hits)] + bonus if hits else 0
+    bonus, most = bonus_of(table, seat), np.int64(0)
+    first = first_accepted(table, book, seat, bonus, 0)
+    for k in range(len(book.gains)):  # the greatest last
+        g = len(book.gains) - 1 - k
+        most = book.gains[g] + bonus if g >= first and desk.gaining[g] & tiles else most
+    return most
 
 
 @jit

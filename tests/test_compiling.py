@@ -22,7 +22,6 @@ from fivesthrees_env.kernel.jit import (
     jit,
     lowest_bit,
     positives,
-    sharing,
     unpack,
 )
 from fivesthrees_env.kernel.known import borrowed, scratch
@@ -232,23 +231,6 @@ def _count_up(counters, i, times):
     for _ in range(times):
         was = fetch_add(counters, i, 1)
     return was
-
-
-_sharing_4 = sharing(4)
-
-
-@jit
-def _shared(masks, start, mask):
-    return _sharing_4(masks, start, mask)
-
-
-masks = st.sampled_from([0, 1, 6, 2**63, 2**64 - 1])
-
-
-@given(st.lists(masks, min_size=6, max_size=6), st.integers(0, 2), masks)
-def test_sharing_tells_which_masks_have_a_bit_in_common(some: list[int], start: int, mask: int) -> None:
-    shared = _shared(np.array(some, np.uint64), start, np.uint64(mask))
-    assert shared == sum(1 << k for k in range(4) if some[start + k] & mask)
 
 
 def test_a_kernel_that_is_not_compiled_says_why_it_does_not_work() -> None:

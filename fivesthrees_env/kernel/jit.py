@@ -183,27 +183,6 @@ def positives(count: int) -> Any:
     return positives_of
 
 
-def sharing(lanes: int) -> Any:
-    """An intrinsic: which of ``masks[start : start + lanes]`` (uint64) share a bit with a mask."""
-
-    @_intrinsic
-    def sharing_lanes(typingctx: Any, masks: Any, start: Any, mask: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            array = context.make_array(signature.args[0])(context, builder, args[0])
-            whole, word = ir.VectorType(ir.IntType(64), lanes), ir.IntType(32)
-            source = builder.bitcast(builder.gep(array.data, [args[1]]), whole.as_pointer())
-            one = builder.insert_element(ir.Constant(whole, ir.Undefined), args[2], word(0))
-            order = ir.Constant(ir.VectorType(word, lanes), None)
-            every = builder.shuffle_vector(one, ir.Constant(whole, ir.Undefined), order)
-            both = builder.and_(builder.load(source, align=8), every)
-            bits = builder.icmp_unsigned("!=", both, ir.Constant(whole, None))
-            return builder.zext(builder.bitcast(bits, ir.IntType(lanes)), ir.IntType(64))
-
-        return types.uint64(masks, types.int64, types.uint64), codegen
-
-    return sharing_lanes
-
-
 @_intrinsic
 def non_zeros(typingctx: Any, row: Any, start: Any) -> Any:
     """Which of ``row[start : start + 64]`` (int8) are not zero: a uint64, the first one lowest."""
